@@ -1,0 +1,314 @@
+"""The only module that writes. Also opens inputs: decompression with limits, reading ahead."""
+
+from __future__ import annotations
+
+import bz2
+import ctypes
+import errno
+import fcntl
+import gzip
+import hashlib
+import json
+import lzma
+import os
+import queue
+import shutil
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, BinaryIO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke.errors import DataError, NoInput, OutputExists, WriteError
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Inputs
+# ---------------------------------------------------------------------------------------------------------------------
+
+# A text file of triples packs 5 to 50-fold; 10 GB of zeros pack 1000-fold. Small files may be as repetitive as they like.
+GREATEST_RATIO = 400
+RATIO_COUNTS_FROM = 1 << 30
+
+
+class ByteSource(Protocol):
+    """Anything bytes are read from."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+
+
+class _Counted:
+    """A source that knows how much was read."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self.count = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._source.read(size)
+        self.count += len(data)
+        return data
+
+    # gzip, bz2 and lzma ask for these, and never go back in what they read once
+    def seekable(self) -> bool:
+        return False
+
+
+def _open_zstd(source: Any) -> ByteSource:
+    import zstandard
+
+    return zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
+
+
+_DECOMPRESSORS: dict[str, Callable[[Any], ByteSource]] = {
+    ".gz": lambda source: gzip.GzipFile(fileobj=source, mode="rb"),
+    ".bz2": lambda source: bz2.BZ2File(source, "rb"),
+    ".xz": lambda source: lzma.LZMAFile(source, "rb"),
+    ".zst": _open_zstd,
+}
+COMPRESSIONS = tuple(_DECOMPRESSORS)
+_MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+
+
+class Input:
+    """An opened input: decompressed bytes, and how far it has been read. Use it in a `with` block."""
+
+    def __init__(self, name: str, compression: str | None) -> None:
+        self.name = name
+        try:
+            self._file: BinaryIO = sys.stdin.buffer if name == "-" else open(name, "rb", buffering=1 << 20)
+            self.size = 0 if name == "-" else os.fstat(self._file.fileno()).st_size
+        except IsADirectoryError:
+            raise NoInput(f"{name} is a directory") from None
+        except OSError as error:
+            raise NoInput(f"cannot open {name}: {error.strerror or error}") from None
+        self._raw = _Counted(self._file)
+        self._decompressed = 0
+        self._data: ByteSource = _DECOMPRESSORS[compression](self._raw) if compression else self._raw
+        self._compression = compression
+
+    @property
+    def consumed(self) -> int:
+        """Bytes taken from the file itself."""
+        return self._raw.count
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Decompressed bytes. A damaged archive, or one that unpacks without end, is a DataError."""
+        try:
+            data = self._data.read(size)
+        except EOFError:
+            raise DataError(f"{self.name} ends too early: the {self._compression} file was cut off. Fetch it again.") from None
+        except (OSError, zlib.error, lzma.LZMAError) as error:
+            raise DataError(f"{self.name} cannot be decompressed: {error}") from None
+        except Exception as error:  # zstandard has an error type of its own
+            if type(error).__module__.startswith("zstandard"):
+                raise DataError(f"{self.name} cannot be decompressed: {error}") from None
+            raise
+        self._decompressed += len(data)
+        if self._compression and self._decompressed > max(RATIO_COUNTS_FROM, GREATEST_RATIO * self._raw.count):
+            raise DataError(f"{self.name} unpacks to more than {GREATEST_RATIO} times its size: refused as a decompression bomb. "
+                            "If it is meant to, unpack it first.")  # fmt: skip
+        return data
+
+    def __enter__(self) -> Input:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.name != "-":
+            self._file.close()
+
+
+def compression_of(name: str) -> str | None:
+    """The compression that a file's name or its first bytes tell."""
+    for suffix in COMPRESSIONS:
+        if name.lower().endswith(suffix):
+            return suffix
+    try:
+        with open(name, "rb") as file:
+            start = file.read(6)
+    except OSError:
+        return None
+    return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def read_ahead(produce: Iterator[Any], depth: int = 4) -> Iterator[Any]:
+    """Runs an iterator in a thread of its own, at most `depth` items ahead; its exception is raised here."""
+    ready: queue.Queue[tuple[bool, Any]] = queue.Queue(depth)
+    stopped = threading.Event()
+
+    def put(entry: tuple[bool, Any]) -> bool:
+        while not stopped.is_set():
+            try:
+                ready.put(entry, timeout=0.1)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def run() -> None:
+        try:
+            for item in produce:
+                if not put((False, item)):
+                    return
+            put((True, None))
+        except BaseException as error:
+            put((True, error))
+
+    thread = threading.Thread(target=run, name="pyke-read-ahead", daemon=True)
+    thread.start()
+    try:
+        while True:
+            last, item = ready.get()
+            if last:
+                if item is not None:
+                    raise item
+                return
+            yield item
+    finally:
+        stopped.set()
+        thread.join()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Outputs
+# ---------------------------------------------------------------------------------------------------------------------
+
+MANIFEST = "manifest.json"
+GREATEST_MANIFEST = 64 << 20
+
+
+def _write_error(path: Path, error: OSError) -> WriteError:
+    reason = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
+    return WriteError(f"cannot write {path}: {reason}. Nothing of the earlier output was touched.")
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class _Writer:
+    """Writes through to a file and hashes what passes."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.hash = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: Any) -> int:
+        self.file.write(data)
+        self.hash.update(data)
+        self.size += memoryview(data).nbytes
+        return memoryview(data).nbytes
+
+
+def _write_file(path: Path, content: NDArray[Any] | bytes) -> dict[str, Any]:
+    """Writes one file, synced; returns its entry in the manifest."""
+    with open(path, "wb", buffering=0) as file:
+        writer = _Writer(file)
+        if isinstance(content, bytes):
+            if content:
+                writer.write(content)
+        else:
+            if content.nbytes:
+                # A full disk is known now, not in the middle.
+                os.posix_fallocate(file.fileno(), 0, content.nbytes + 128)
+                os.ftruncate(file.fileno(), 0)
+            header = {"descr": np.lib.format.dtype_to_descr(content.dtype), "fortran_order": False, "shape": content.shape}
+            np.lib.format.write_array_header_1_0(writer, header)  # type: ignore[no-untyped-call]
+            for start in range(0, len(content), rows := max(1, (8 << 20) // max(1, content[:1].nbytes))):
+                writer.write(np.ascontiguousarray(content[start : start + rows]).data.cast("B") if content.size else b"")
+        os.fsync(file.fileno())
+    return {"bytes": writer.size, "sha256": writer.hash.hexdigest()}
+
+
+def write_directory(target: Path, contents: dict[str, NDArray[Any] | bytes], manifest: dict[str, Any], replace: bool = False) -> None:
+    """Writes a directory whole or not at all: beside the target, synced, the manifest last, then put in its place."""
+    beside = target.with_name(f".{target.name}.writing")
+    try:
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        files = {name: _write_file(beside / name, content) for name, content in contents.items()}
+        text = json.dumps(manifest | {"files": files}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        _write_file(beside / MANIFEST, text.encode())
+        _sync_directory(beside)
+        if target.exists():
+            if not replace:
+                raise OutputExists(f"{target} exists; --force replaces it")
+            _exchange(beside, target)
+        else:
+            os.rename(beside, target)
+        _sync_directory(target.parent)
+    except OSError as error:
+        if isinstance(error, OutputExists):
+            raise
+        raise _write_error(target, error) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Swaps two directories in one step, so that a reader sees the old one or the new one and nothing between."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    at_cwd, swap = -100, 2
+    if libc.renameat2(at_cwd, os.fsencode(new), at_cwd, os.fsencode(old), swap) != 0:
+        number = ctypes.get_errno()
+        if number not in (errno.EINVAL, errno.ENOSYS):
+            raise OSError(number, os.strerror(number))
+        # A file system without exchange: two steps, the old one is put aside first.
+        aside = old.with_name(f".{old.name}.old")
+        shutil.rmtree(aside, ignore_errors=True)
+        os.rename(old, aside)
+        os.rename(new, old)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def write_text(path: Path, content: bytes) -> None:
+    """Writes one file whole or not at all."""
+    beside = path.with_name(f".{path.name}.writing")
+    try:
+        _write_file(beside, content)
+        os.replace(beside, path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise _write_error(path, error) from error
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def work_directory(output: Path) -> Iterator[Path]:
+    """The directory beside an output that holds its checkpoints, locked against a second run."""
+    path = output.parent / f".{output.name}.pyke"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise _write_error(path, error) from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise OutputExists(f"another run is writing {output}; wait for it or choose another output") from None
+        yield path
+    finally:
+        os.close(lock)
+
+
+def remove(path: Path) -> None:
+    """Removes a directory tree, if it is there."""
+    shutil.rmtree(path, ignore_errors=True)

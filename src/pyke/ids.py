@@ -1,0 +1,262 @@
+"""Terms ↔ dense ids, and the graph over ids: a set of triples, sorted, with everything left out counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke import kernels
+from pyke.config import Config
+from pyke.errors import OverBudget
+from pyke.graph import LITERAL, Census, Graph, Ids, Terms, Texts
+
+GREATEST_ID = 2**31 - 2
+
+
+class Growing:
+    """An array that grows at its end. Enlarged in place by the operating system: no second copy is made."""
+
+    def __init__(self, dtype: Any, columns: int = 0) -> None:
+        self._shape = (columns,) if columns else ()
+        self.array: NDArray[Any] = np.empty((1024, *self._shape), dtype)
+        self.used = 0
+
+    def reserve(self, more: int) -> NDArray[Any]:
+        """Room for `more` rows behind the used ones: the array with the room in it."""
+        needed = self.used + more
+        if needed > len(self.array):
+            self.array.resize((max(needed, len(self.array) * 3 // 2), *self._shape), refcheck=False)
+        return self.array
+
+    def take(self, count: int) -> NDArray[Any]:
+        """The next `count` rows, to be filled."""
+        room = self.reserve(count)[self.used : self.used + count]
+        self.used += count
+        return room
+
+    def finish(self) -> NDArray[Any]:
+        """The used rows, in an array of just that size."""
+        array, self.array = self.array, np.empty((0, *self._shape), self.array.dtype)
+        array.resize((self.used, *self._shape), refcheck=False)
+        return array
+
+
+class Collector:
+    """Merges batches, in their order, into one dictionary and one table of statements."""
+
+    def __init__(self) -> None:
+        self._size = np.zeros(2, np.int64)
+        self._table = np.full(1 << 12, -1, np.int64)
+        self._hashes = Growing(np.uint64)
+        self._offsets = Growing(np.int64)
+        self._offsets.take(1)[0] = 0
+        self._blob = Growing(np.uint8)
+        self._triples = Growing(np.int32, 3)
+        self._literals = Growing(np.int32, 2)
+        self._literal_keys = Growing(np.uint64)
+        self._labels = Growing(np.int64, 3)
+        self._label_blob = Growing(np.uint8)
+        self.triple_terms = 0
+
+    def add(self, batch: kernels.Batch) -> None:
+        """Adds what was read from the next stretch of text."""
+        terms, state = batch.terms, batch.state
+        ids = np.empty(int(terms.size[0]), np.int32)
+        kernels.merge_terms(terms, self._dictionary(int(terms.size[0]), int(terms.size[1])), ids)
+        self._hashes.used, self._blob.used = int(self._size[0]), int(self._size[1])
+        self._offsets.used = self._hashes.used + 1
+
+        count = int(state[kernels.TRIPLES])
+        kernels.translate_rows(batch.triples[:count], ids, self._triples.take(count))
+        count = int(state[kernels.LITERALS])
+        kernels.translate_rows(batch.literals[:count], ids, self._literals.take(count))
+        self._literal_keys.take(count)[:] = batch.literal_keys[:count]
+        self._add_labels(batch, ids)
+        self.triple_terms += int(state[kernels.TRIPLE_TERMS])
+
+    def _add_labels(self, batch: kernels.Batch, ids: Ids) -> None:
+        count, size = int(batch.state[kernels.LABELS]), int(batch.state[kernels.LABEL_BYTES])
+        if count:
+            before = self._label_blob.used
+            self._label_blob.take(size)[:] = batch.label_blob[:size]
+            labels = self._labels.take(count)
+            labels[:] = batch.labels[:count]
+            labels[:, 0] = ids[labels[:, 0]]
+            labels[:, 2] += before
+
+    def _dictionary(self, more: int, more_bytes: int) -> kernels.Dictionary:
+        """The dictionary with room for `more` terms; its table is at most two thirds full."""
+        needed = int(self._size[0]) + more
+        if needed > GREATEST_ID:
+            raise OverBudget(f"the graph has more than {GREATEST_ID:,} terms; ids of 64 bits are not supported yet. Embed a part of it.")
+        self._offsets.reserve(more)
+        dictionary = kernels.Dictionary(self._size, self._table, self._hashes.reserve(more), self._offsets.array, self._blob.reserve(more_bytes))
+        if 3 * needed > 2 * len(self._table):
+            slots = 1 << (3 * needed // 2).bit_length()
+            self._table = np.empty(0, np.int64)  # the old one goes before the new one comes
+            self._table = np.full(slots, -1, np.int64)
+            dictionary = dictionary._replace(table=self._table)
+            kernels.rehash(dictionary)
+        return dictionary
+
+    @property
+    def statements(self) -> int:
+        """Statements seen so far."""
+        return self._triples.used + self._literals.used + self.triple_terms
+
+    def finish(self, config: Config, census: Census) -> Graph:
+        """The graph of all that was added: V, S and C as DESIGN fixes them; fills the census."""
+        self._table = np.empty(0, np.int64)
+        self._hashes.finish()
+        terms = Terms(self._blob.finish(), self._offsets.finish())
+        census.statements, census.triple_terms = self.statements, self.triple_terms
+        rows = self._with_literals(config, census)
+        counted = len(rows)
+        predicates = _present(rows[:, 1], len(terms))
+        subjects, predicates_of, objects = _sorted_set(rows, predicates, len(terms), config.keep_duplicates)
+        del rows
+        census.duplicates += counted - len(subjects)
+
+        used = np.zeros(len(terms), bool)
+        for column in (subjects, objects[objects != LITERAL], predicates):
+            used[column] = True
+        census.terms_only_with_literals = len(terms) - int(used.sum())
+        new_ids = np.append(np.cumsum(used, dtype=np.int32) - 1, np.int32(LITERAL)).astype(np.int32)
+        type_id = terms.find(config.type_predicate)
+        is_type = predicates_of == np.searchsorted(predicates, type_id) if type_id >= 0 and used[type_id] else np.zeros(len(subjects), bool)
+
+        subjects, objects, predicates = new_ids[subjects], new_ids[objects], new_ids[predicates]
+        types = _distinct_rows(np.column_stack([subjects, objects])[is_type & (objects != LITERAL)])
+        labels, labelled = self._best_labels(used, new_ids)
+        kept = _select(terms, used)
+        del terms
+        graph = Graph(kept, subjects, predicates_of, objects, predicates, types[~np.isin(types[:, 0], predicates)], labels, labelled, census)
+        _count(graph, types)
+        return graph
+
+    def _with_literals(self, config: Config, census: Census) -> Ids:
+        """The rows that count; literal triples among them, with LITERAL as object, if they are to."""
+        rows = self._triples.finish()
+        literals, keys = self._literals.finish(), self._literal_keys.finish()
+        kernels.literal_triple_keys(literals, keys, keys)
+        if config.count_literals:
+            kept = np.arange(len(keys)) if config.keep_duplicates else np.sort(np.unique(keys, return_index=True)[1])
+            census.literals = len(kept)
+            census.duplicates += len(keys) - len(kept)
+            # From here on they are told apart: equal (s, p) of different literals must not fall together.
+            return np.concatenate([rows, np.column_stack([literals[kept], np.full(len(kept), LITERAL, np.int32)])])
+        keys.sort()
+        census.literals = len(keys) if config.keep_duplicates else kernels.drop_repeated(keys)
+        census.duplicates += len(keys) - census.literals
+        return rows
+
+    def _best_labels(self, used: NDArray[np.bool_], new_ids: Ids) -> tuple[Texts, Ids]:
+        """For each term the label of the best language, the first of equals."""
+        rows, blob = self._labels.finish(), self._label_blob.finish()
+        starts = np.append(np.int64(0), rows[:-1, 2]) if len(rows) else np.zeros(0, np.int64)
+        order = np.lexsort((rows[:, 1], rows[:, 0]))
+        order = order[used[rows[order, 0]]]
+        order = order[np.append(True, np.diff(rows[order, 0]) != 0)] if len(order) else order
+        pieces = [blob[starts[i] : rows[i, 2]].tobytes() + b"\n" for i in order]
+        offsets = np.zeros(len(pieces) + 1, np.int64)
+        np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
+        return Texts(np.frombuffer(bytearray(b"".join(pieces)), np.uint8), offsets), new_ids[rows[order, 0]]
+
+
+def collect(batches: Iterable[kernels.Batch], config: Config, census: Census) -> Graph:
+    """Batches, in the order of the text → the graph."""
+    collector = Collector()
+    for batch in batches:
+        collector.add(batch)
+    return collector.finish(config, census)
+
+
+def _present(column: Ids, size: int) -> Ids:
+    """The different values of a column, ascending, in linear time."""
+    present = np.zeros(size, bool)
+    present[column] = True
+    return np.flatnonzero(present).astype(np.int32)
+
+
+def _sorted_set(rows: Ids, predicates: Ids, terms: int, keep_duplicates: bool) -> tuple[Ids, Ids, Ids]:
+    """Rows (subject, predicate, object) → columns sorted by all three, predicates as positions among themselves."""
+    positions = np.zeros(terms, np.int32)
+    positions[predicates] = np.arange(len(predicates), dtype=np.int32)
+    columns = sorted_columns(rows[:, 0], positions[rows[:, 1]], rows[:, 2], len(predicates), terms)
+    if keep_duplicates or not len(rows):
+        return columns
+    subjects, predicates_of, objects = columns
+    # Literal triples are different already, though their rows look alike.
+    new = np.ones(len(subjects), bool)
+    new[1:] = (np.diff(subjects) != 0) | (np.diff(predicates_of) != 0) | (np.diff(objects) != 0) | (objects[1:] == LITERAL)
+    return subjects[new], predicates_of[new], objects[new]
+
+
+def sorted_columns(first: Ids, second: Ids, third: Ids, seconds: int, terms: int) -> tuple[Ids, Ids, Ids]:
+    """Three columns sorted as rows; `first` and `third` hold ids below `terms` (the last one LITERAL, too), `second` below `seconds`."""
+    bits = np.array([max(1, (seconds - 1).bit_length()), max(1, terms.bit_length())], np.int64)
+    if int(bits.sum()) + max(1, (terms - 1).bit_length()) > 64:
+        order = np.lexsort((third, second, first))
+        return first[order], second[order], third[order]
+    keys = np.empty(len(first), np.uint64)
+    kernels.pack(*(np.ascontiguousarray(column) for column in (first, second, third)), bits, keys)
+    keys.sort()
+    columns = (np.empty(len(keys), np.int32), np.empty(len(keys), np.int32), np.empty(len(keys), np.int32))
+    kernels.unpack(keys, bits, *columns)
+    return columns
+
+
+def _distinct_rows(rows: Ids) -> Ids:
+    """Sorted rows without repetitions (they come in order, so equal ones are neighbours)."""
+    if not len(rows):
+        return rows.reshape(0, 2)
+    return np.ascontiguousarray(rows[np.append(True, (np.diff(rows, axis=0) != 0).any(axis=1))])
+
+
+def _select(terms: Terms, used: NDArray[np.bool_]) -> Terms:
+    """The used terms, their generated names made the same in every run."""
+    if not used.all():
+        lengths = np.diff(terms.offsets)
+        blob = terms.blob[np.repeat(used, lengths)]
+        terms = Terms(blob, np.concatenate([[0], np.cumsum(lengths[used])]).astype(np.int64))
+    return _name_generated(terms)
+
+
+_GENERATED = re.compile(rb"_:(d[0-9]+_)?[0-9a-f]{32}\n")
+
+
+def _name_generated(terms: Terms) -> Terms:
+    """Blank nodes without a label get a random one from pyoxigraph: number them instead."""
+    names = [terms.blob[a:b].tobytes() for a, b in zip(terms.offsets[:-1], terms.offsets[1:], strict=True)] if _has_generated(terms) else []
+    if not names:
+        return terms
+    stem = b"anon"
+    while any(name.startswith(b"_:") and stem in name for name in names):
+        stem += b"x"
+    number = 0
+    for i, name in enumerate(names):
+        if match := _GENERATED.fullmatch(name):
+            names[i] = b"_:" + (match[1] or b"") + stem + str(number).encode() + b"\n"
+            number += 1
+    offsets = np.zeros(len(names) + 1, np.int64)
+    np.cumsum([len(name) for name in names], out=offsets[1:])
+    return Terms(np.frombuffer(bytearray(b"".join(names)), np.uint8), offsets)
+
+
+def _has_generated(terms: Terms) -> bool:
+    long_enough = np.diff(terms.offsets) >= len("_:\n") + 32
+    blank = np.flatnonzero(long_enough & (terms.blob[terms.offsets[:-1]] == ord("_")))
+    return any(_GENERATED.fullmatch(terms.blob[terms.offsets[i] : terms.offsets[i + 1]].tobytes()) for i in blank)
+
+
+def _count(graph: Graph, types: Ids) -> None:
+    """Fills in |G|, |V|, |S| and |C|."""
+    census = graph.census
+    census.triples, census.terms, census.predicates = len(graph), len(graph.terms), len(graph.predicates)
+    census.blank_nodes = int((graph.terms.blob[graph.terms.offsets[:-1]] == ord("_")).sum()) if len(graph.terms) else 0
+    census.typed_subjects = len(np.unique(graph.types[:, 0]))
+    census.classes = len(np.unique(types[:, 1]))

@@ -1,0 +1,133 @@
+"""A child process that turns RDF/XML or JSON-LD into N-Quads, so that a hostile file takes down the child and not the run.
+
+Run as `python -m pyke.sandbox FORMAT BASE LENIENT MEMORY`: the document on standard input, N-Quads on standard output, one
+JSON object per problem on standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+from xml.parsers import expat
+
+GREATEST_XML_DEPTH = 1000
+GREATEST_JSON_DEPTH = 200
+GREATEST_ENTITY = 4096
+GREATEST_JSON = 1 << 30
+QUADS_AT_ONCE = 4096
+
+
+class Refused(Exception):
+    """The document would take more than its share of memory or time."""
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class GuardedXml:
+    """Passes RDF/XML on while expat, which is hardened, looks at the same bytes for bombs."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self._depth = 0
+        self._parser = expat.ParserCreate()
+        self._parser.StartElementHandler = self._open
+        self._parser.EndElementHandler = self._close
+        self._parser.EntityDeclHandler = self._entity
+        self._parser.buffer_text = True
+
+    def _open(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > GREATEST_XML_DEPTH:
+            raise Refused(f"elements nested deeper than {GREATEST_XML_DEPTH}", self._parser.CurrentLineNumber)
+
+    def _close(self, name: str) -> None:
+        self._depth -= 1
+
+    def _entity(self, name: str, parameter: int, value: str | None, base: Any, system: Any, public: Any, notation: Any) -> None:
+        # Editors abbreviate namespaces with entities, which is fine; entities made of entities are how bombs are built.
+        if value is not None and ("&" in value or "%" in value or len(value) > GREATEST_ENTITY):
+            raise Refused(f"the entity {name!r} is long or made of other entities", self._parser.CurrentLineNumber)
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, looked at."""
+        data: bytes = self._source.read(size)
+        try:
+            self._parser.Parse(data, not data)
+        except expat.ExpatError as error:
+            raise Refused(f"not well-formed XML: {expat.ErrorString(error.code)}", error.lineno) from None
+        return data
+
+
+def check_json(document: bytes) -> None:
+    """Refuses JSON nested so deep that the parser's memory, quadratic in it, would run out."""
+    if len(document) > GREATEST_JSON:
+        raise Refused(f"JSON-LD of more than {GREATEST_JSON >> 20} MiB; convert it to N-Quads first")
+    depth = 0
+    for bracket in re.sub(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+', b"", document):
+        if bracket in b"[{":
+            depth += 1
+            if depth > GREATEST_JSON_DEPTH:
+                raise Refused(f"objects nested deeper than {GREATEST_JSON_DEPTH}")
+        else:
+            depth -= 1
+
+
+def surviving(parser: Any, report: Callable[[SyntaxError], None]) -> Iterator[Any]:
+    """What a pyoxigraph parser yields; it goes on behind an error, which is reported."""
+    while True:
+        try:
+            yield from parser
+            return
+        except SyntaxError as error:
+            report(error)
+
+
+def quads_as_text(parser: Any, report: Callable[[SyntaxError], None]) -> Iterator[bytes]:
+    """N-Quads, in pieces of whole lines."""
+    import pyoxigraph
+
+    quads = surviving(parser, report)
+    while piece := list(islice(quads, QUADS_AT_ONCE)):
+        text = pyoxigraph.serialize(piece, format=pyoxigraph.RdfFormat.N_QUADS)
+        if text:
+            yield text
+
+
+def main(form: str, base: str, lenient: str, memory: str) -> int:
+    """Converts standard input; the exit code is 0 unless the document was refused."""
+    resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    import pyoxigraph
+
+    def report(message: str, line: int) -> None:
+        print(json.dumps({"line": line, "message": message}), file=sys.stderr, flush=True)
+
+    try:
+        source: Any
+        if form == "JSON_LD":
+            source = sys.stdin.buffer.read()
+            check_json(source)
+        else:
+            source = GuardedXml(sys.stdin.buffer)
+        parser = pyoxigraph.parse(source, format=getattr(pyoxigraph.RdfFormat, form), base_iri=base or None, lenient=lenient == "1")
+        for text in quads_as_text(parser, lambda error: report(str(error.msg), error.lineno or 0)):
+            sys.stdout.buffer.write(text)
+        sys.stdout.buffer.flush()
+    except Refused as refused:
+        report(f"refused: {refused}", refused.line)
+        return 3
+    except MemoryError:
+        report("refused: it needs more memory than a parser may use", 0)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(*sys.argv[1:]))
