@@ -16,7 +16,7 @@ import shutil
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -180,6 +180,7 @@ def read_ahead(produce: Iterator[Any], depth: int = 4) -> Iterator[Any]:
 # ---------------------------------------------------------------------------------------------------------------------
 
 MANIFEST = "manifest.json"
+WRITE_AT_ONCE = 8 << 20
 GREATEST_MANIFEST = 64 << 20
 
 
@@ -204,34 +205,33 @@ class _Writer:
         self.hash = hashlib.sha256()
         self.size = 0
 
-    def write(self, data: Any) -> int:
-        self.file.write(data)
+    def write(self, data: bytes | memoryview) -> int:
+        rest = memoryview(data)
+        while rest:  # a single call writes at most 2 GiB, and less when the disk fills up
+            rest = rest[self.file.write(rest) :]
         self.hash.update(data)
-        self.size += memoryview(data).nbytes
-        return memoryview(data).nbytes
+        self.size += len(data)
+        return len(data)
 
 
-def _write_file(path: Path, content: NDArray[Any] | bytes) -> dict[str, Any]:
+def _write_file(path: Path, content: NDArray[Any] | bytes | memoryview) -> dict[str, Any]:
     """Writes one file, synced; returns its entry in the manifest."""
     with open(path, "wb", buffering=0) as file:
         writer = _Writer(file)
-        if isinstance(content, bytes):
-            if content:
-                writer.write(content)
-        else:
-            if content.nbytes:
-                # A full disk is known now, not in the middle.
-                os.posix_fallocate(file.fileno(), 0, content.nbytes + 128)
-                os.ftruncate(file.fileno(), 0)
+        if isinstance(content, np.ndarray):
             header = {"descr": np.lib.format.dtype_to_descr(content.dtype), "fortran_order": False, "shape": content.shape}
             np.lib.format.write_array_header_1_0(writer, header)  # type: ignore[no-untyped-call]
-            for start in range(0, len(content), rows := max(1, (8 << 20) // max(1, content[:1].nbytes))):
-                writer.write(np.ascontiguousarray(content[start : start + rows]).data.cast("B") if content.size else b"")
+            rows = max(1, WRITE_AT_ONCE // max(1, content[:1].nbytes))
+            for begin in range(0, len(content) if content.size else 0, rows):
+                writer.write(np.ascontiguousarray(content[begin : begin + rows]).data.cast("B"))
+        else:
+            for begin in range(0, len(content), WRITE_AT_ONCE):
+                writer.write(content[begin : begin + WRITE_AT_ONCE])
         os.fsync(file.fileno())
     return {"bytes": writer.size, "sha256": writer.hash.hexdigest()}
 
 
-def write_directory(target: Path, contents: dict[str, NDArray[Any] | bytes], manifest: dict[str, Any], replace: bool = False) -> None:
+def write_directory(target: Path, contents: Mapping[str, NDArray[Any] | bytes | memoryview], manifest: dict[str, Any], replace: bool = False) -> None:
     """Writes a directory whole or not at all: beside the target, synced, the manifest last, then put in its place."""
     beside = target.with_name(f".{target.name}.writing")
     try:

@@ -715,3 +715,505 @@ def literal_triple_keys(rows: NDArray[np.int32], literals: NDArray[np.uint64], o
     """int32 (n, 2) subjects and predicates, uint64 literal keys → keys of the triples."""
     for i in range(rows.shape[0]):
         out[i] = mix(literals[i] ^ mix(np.uint64(rows[i, 0]) << np.uint64(32) | np.uint64(rows[i, 1])))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Springs
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def ppmi(joint: int, x: int, y: int, total: int) -> np.float32:
+    """Counts → σ, float32: max(0, ln(P(x, y) / (P(x) P(y)))). One division, so that equal ratios give equal values."""
+    return np.float32(max(0.0, np.log((np.float64(joint) * np.float64(total)) / (np.float64(x) * np.float64(y)))))
+
+
+@kernel
+def count_occurrences(subjects: NDArray[np.int32], predicates: NDArray[np.int32], objects: NDArray[np.int32], out: NDArray[np.int64]) -> None:
+    """int32 columns of term ids (object −1: literal) → out[x] = |{(s, p, o) : x ∈ {s, p, o}}|."""
+    for i in range(subjects.shape[0]):
+        s, p, o = subjects[i], predicates[i], objects[i]
+        out[s] += 1
+        if p != s:
+            out[p] += 1
+        if o >= 0 and o != s and o != p:
+            out[o] += 1
+
+
+@kernel
+def pair_keys(subjects: NDArray[np.int32], predicates: NDArray[np.int32], objects: NDArray[np.int32], out: NDArray[np.uint64]) -> int:
+    """int32 columns → uint64 keys min << 32 | max of each pair of different terms in a triple, once per triple; their number."""
+    n = 0
+    for i in range(subjects.shape[0]):
+        s, p, o = subjects[i], predicates[i], objects[i]
+        if s != p:
+            out[n] = np.uint64(min(s, p)) << np.uint64(32) | np.uint64(max(s, p))
+            n += 1
+        if o >= 0 and o != s:
+            out[n] = np.uint64(min(s, o)) << np.uint64(32) | np.uint64(max(s, o))
+            n += 1
+        if o >= 0 and o != p and o != s and s != p:
+            out[n] = np.uint64(min(p, o)) << np.uint64(32) | np.uint64(max(p, o))
+            n += 1
+    return n
+
+
+@kernel
+def pair_similarities(
+    keys: NDArray[np.uint64], occurrences: NDArray[np.int64], total: int, first: NDArray[np.int32], second: NDArray[np.int32], values: NDArray[np.float32]
+) -> int:
+    """Sorted pair keys → the pairs with a positive PPMI; their number."""
+    n = 0
+    start = 0
+    for i in range(1, keys.shape[0] + 1):
+        if i == keys.shape[0] or keys[i] != keys[start]:
+            x, y = np.int64(keys[start] >> np.uint64(32)), np.int64(keys[start] & np.uint64(0xFFFFFFFF))
+            sigma = ppmi(i - start, occurrences[x], occurrences[y], total)
+            if sigma > 0:
+                first[n], second[n], values[n] = x, y, sigma
+                n += 1
+            start = i
+    return n
+
+
+@kernel
+def count_contexts(first: NDArray[np.int32], middle: NDArray[np.int32], last: NDArray[np.int32]) -> tuple[int, int, int]:
+    """Sorted columns → runs of equal (first, middle); those with two or more different `last`; these `last` in all."""
+    runs = contexts = members = 0
+    i = 0
+    while i < first.shape[0]:
+        different = 0
+        start = i
+        while i < first.shape[0] and first[i] == first[start] and middle[i] == middle[start]:
+            if last[i] >= 0 and (i == start or last[i] != last[i - 1]):
+                different += 1
+            i += 1
+        runs += 1
+        if different > 1:
+            contexts += 1
+            members += different
+    return runs, contexts, members
+
+
+class Events(NamedTuple):
+    """Pairs (term, context) with their σ, as they are found; size[0] of them."""
+
+    size: NDArray[np.int64]
+    terms: NDArray[np.int32]
+    contexts: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+
+@kernel
+def _add_event(events: Events, term: int, context: int, sigma: np.float32) -> None:
+    if sigma > 0:
+        n = events.size[0]
+        events.terms[n], events.contexts[n], events.values[n] = term, context, sigma
+        events.size[0] = n + 1
+
+
+@kernel
+def role_events(
+    first: NDArray[np.int32],
+    middle: NDArray[np.int32],
+    predicates: NDArray[np.int32],
+    triples_of: NDArray[np.int64],
+    occurrences: NDArray[np.int64],
+    total: int,
+    base: int,
+    events: Events,
+) -> None:
+    """Sorted columns (term, predicate) → σ of "term stands on this side of the predicate"; role of predicate p is base + p.
+
+    The predicate itself belongs to its role, as often as the role has members: n(role) = 2 n(p).
+    """
+    tied = np.zeros(predicates.shape[0], np.bool_)
+    i = 0
+    while i < first.shape[0]:
+        start, x, p = i, first[i], middle[i]
+        while i < first.shape[0] and first[i] == x and middle[i] == p:
+            i += 1
+        joint = i - start
+        if x == predicates[p]:
+            tied[p] = True
+            joint += triples_of[p]
+        _add_event(events, x, base + p, ppmi(joint, occurrences[x], 2 * triples_of[p], total))
+    for p in range(predicates.shape[0]):
+        if not tied[p] and triples_of[p] > 0:
+            x = predicates[p]
+            _add_event(events, x, base + p, ppmi(triples_of[p], occurrences[x], 2 * triples_of[p], total))
+
+
+@kernel
+def context_events(
+    first: NDArray[np.int32], middle: NDArray[np.int32], last: NDArray[np.int32], occurrences: NDArray[np.int64], total: int, base: int, events: Events
+) -> None:
+    """Sorted columns → σ of "term stands beside this predicate and this other term", for contexts with two members or more."""
+    context = base
+    i = 0
+    while i < first.shape[0]:
+        start = i
+        different = literals = 0
+        while i < first.shape[0] and first[i] == first[start] and middle[i] == middle[start]:
+            if last[i] < 0:
+                literals += 1
+            elif i == start or last[i] != last[i - 1]:
+                different += 1
+            i += 1
+        if different < 2:
+            continue
+        size = i - start - literals
+        j = start + literals
+        while j < i:
+            x, k = last[j], j
+            while j < i and last[j] == x:
+                j += 1
+            _add_event(events, x, context, ppmi(j - k, occurrences[x], size, total))
+        context += 1
+
+
+@kernel
+def count_neighbours(first: NDArray[np.int32], second: NDArray[np.int32], out: NDArray[np.int64]) -> None:
+    """Pairs → out[x + 1] = number of pairs that x is in."""
+    for i in range(first.shape[0]):
+        out[first[i] + 1] += 1
+        out[second[i] + 1] += 1
+
+
+@kernel
+def fill_rows(
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    values: NDArray[np.float32],
+    ends: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    out: NDArray[np.float32],
+) -> None:
+    """Pairs → both (x, y) and (y, x), by rows; ends[x] starts as the begin of row x and ends as its end."""
+    for i in range(first.shape[0]):
+        x, y = first[i], second[i]
+        columns[ends[x]], out[ends[x]] = y, values[i]
+        ends[x] += 1
+        columns[ends[y]], out[ends[y]] = x, values[i]
+        ends[y] += 1
+
+
+@kernel
+def _weaker(value: float, column: int, other_value: float, other_column: int) -> bool:
+    """Whether a spring comes after another in P(x): smaller σ, or a larger id at the same σ."""
+    return value < other_value or (value == other_value and column > other_column)
+
+
+@kernel
+def _sink(heap_values: NDArray[np.float32], heap_columns: NDArray[np.int32], size: int, i: int) -> None:
+    """Restores the heap, whose root is the weakest spring, below i."""
+    while True:
+        weakest = i
+        for child in (2 * i + 1, 2 * i + 2):
+            if child < size and _weaker(heap_values[child], heap_columns[child], heap_values[weakest], heap_columns[weakest]):
+                weakest = child
+        if weakest == i:
+            return
+        heap_values[i], heap_values[weakest] = heap_values[weakest], heap_values[i]
+        heap_columns[i], heap_columns[weakest] = heap_columns[weakest], heap_columns[i]
+        i = weakest
+
+
+@kernel
+def keep_strongest(
+    offsets: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    values: NDArray[np.float32],
+    k: int,
+    new_offsets: NDArray[np.int64],
+    new_columns: NDArray[np.int32],
+    new_values: NDArray[np.float32],
+) -> None:
+    """Rows → P(x): the k largest σ of each row, ties by smaller id, in the row's own order; linear in the row's length."""
+    heap_values, heap_columns = np.empty(k, np.float32), np.empty(k, np.int32)
+    for x in range(offsets.shape[0] - 1):
+        begin, end, at = offsets[x], offsets[x + 1], new_offsets[x]
+        cut = end - begin > k
+        if cut:
+            for i in range(k):
+                heap_values[i], heap_columns[i] = values[begin + i], columns[begin + i]
+            for i in range(k // 2, -1, -1):
+                _sink(heap_values, heap_columns, k, i)
+            for i in range(begin + k, end):
+                if _weaker(heap_values[0], heap_columns[0], values[i], columns[i]):
+                    heap_values[0], heap_columns[0] = values[i], columns[i]
+                    _sink(heap_values, heap_columns, k, 0)
+        for i in range(begin, end):
+            if not cut or not _weaker(values[i], columns[i], heap_values[0], heap_columns[0]):
+                new_columns[at], new_values[at] = columns[i], values[i]
+                at += 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random numbers: pure functions of (seed, purpose, row, counter)
+# ---------------------------------------------------------------------------------------------------------------------
+
+START, POOL, MEMBER, HUB = 1, 2, 3, 4  # purposes
+
+
+@kernel
+def random_bits(seed: np.uint64, purpose: int, row: int, counter: int) -> np.uint64:
+    """64 random bits."""
+    z = mix(np.uint64(seed) + np.uint64(purpose) * np.uint64(0x9E3779B97F4A7C15))
+    z = mix(z ^ (np.uint64(row) + np.uint64(0xD1B54A32D192ED03)))
+    return mix(z + np.uint64(counter) * np.uint64(0x9E3779B97F4A7C15))
+
+
+@kernel
+def random_below(bits: np.uint64, n: int) -> int:
+    """0 … n − 1 from 64 random bits, n < 2³²: the upper half of a product, as even as 32 bits allow."""
+    return np.int64(((bits >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@kernel
+def uniform_start(seed: np.uint64, dimensions: int, begin: int, end: int, out: NDArray[np.float32]) -> None:
+    """float32 out[begin:end, :dimensions] = uniform in [0, 1)."""
+    for x in range(begin, end):
+        for i in range(dimensions):
+            out[x, i] = np.float32(random_bits(seed, START, x, i) >> np.uint64(40)) * np.float32(2.0**-24)
+
+
+@kernel
+def normal_start(seed: np.uint64, dimensions: int, begin: int, end: int, out: NDArray[np.float32]) -> None:
+    """float32 out[begin:end, :dimensions] = normal with mean 0 and deviation 1 (Box and Muller)."""
+    for x in range(begin, end):
+        for i in range(0, dimensions, 2):
+            bits = random_bits(seed, START, x, i)
+            u = (np.float64(bits >> np.uint64(32)) + 1.0) * 2.0**-32
+            v = np.float64(bits & np.uint64(0xFFFFFFFF)) * 2.0**-32
+            radius = np.sqrt(-2.0 * np.log(u))
+            out[x, i] = radius * np.cos(2.0 * np.pi * v)
+            if i + 1 < dimensions:
+                out[x, i + 1] = radius * np.sin(2.0 * np.pi * v)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Repulsion
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _draw_pool(seed: np.uint64, block: int, particles: int, pool: NDArray[np.int32], slots: NDArray[np.int32]) -> None:
+    """Fills the pool with different particles, all equally likely, ascending; slots, a hash table, holds their positions."""
+    mask = slots.shape[0] - 1
+    slots[:] = -1
+    size = pool.shape[0]
+    n = counter = 0
+    while n < size:
+        y = n if size == particles else random_below(random_bits(seed, POOL, block, counter), particles)
+        counter += 1
+        slot = y & mask
+        while slots[slot] >= 0 and pool[slots[slot]] != y:
+            slot = (slot + 1) & mask
+        if slots[slot] < 0:
+            slots[slot] = n
+            pool[n] = y
+            n += 1
+
+
+@kernel
+def draw_repellers(
+    seed: np.uint64,
+    offsets: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    block_rows: int,
+    begin: int,
+    end: int,
+    pools: NDArray[np.int32],
+    members: NDArray[np.uint16],
+    count: NDArray[np.uint16],
+) -> None:
+    """For the blocks begin … end: a pool each, int32 (blocks, size), and N(x) ⊂ pool for its rows: y ≠ x with σ(x, y) = 0.
+
+    offsets, columns: all positive similarities, not only the K that are kept. Σ of the row lengths bounds the work.
+    """
+    particles = offsets.shape[0] - 1
+    size, wanted = pools.shape[1], members.shape[1]
+    slots_size = 16
+    while slots_size < 4 * size:
+        slots_size *= 2
+    slots = np.empty(slots_size, np.int32)
+    free = np.empty(size, np.bool_)
+    choice = np.empty(size, np.int32)
+    for block in range(begin, end):
+        pool = pools[block]
+        _draw_pool(seed, block, particles, pool, slots)
+        for x in range(block * block_rows, min(particles, (block + 1) * block_rows)):
+            free[:] = True
+            for i in range(offsets[x] - 1, offsets[x + 1]):
+                y = x if i < offsets[x] else columns[i]
+                slot = y & (slots_size - 1)
+                while slots[slot] >= 0:
+                    if pool[slots[slot]] == y:
+                        free[slots[slot]] = False
+                        break
+                    slot = (slot + 1) & (slots_size - 1)
+            n = 0
+            for i in range(size):
+                if free[i]:
+                    choice[n] = i
+                    n += 1
+            taken = min(n, wanted)
+            for i in range(taken):
+                j = i + random_below(random_bits(seed, MEMBER, x, i), n - i)
+                choice[i], choice[j] = choice[j], choice[i]
+                members[x, i] = choice[i]
+            count[x] = taken
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Simulation
+# ---------------------------------------------------------------------------------------------------------------------
+
+_TINY = np.float32(1e-24)  # below a distance of 1e-12 repulsion stops growing; two particles at one place do not repel
+
+
+class System(NamedTuple):
+    """The particles' springs and repellers, and the laws' constants."""
+
+    offsets: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    sigma: NDArray[np.float32]
+    ease: NDArray[np.float32]  # one over a particle's inertia against its springs
+    pool_offsets: NDArray[np.int64]
+    pool: NDArray[np.int32]
+    members: NDArray[np.uint16]
+    count: NDArray[np.uint16]
+    block_rows: int
+    omega: np.float32
+
+
+@float_kernel
+def _attract(system: System, x: int, positions: NDArray[np.float32], force: NDArray[np.float32]) -> float:
+    """force = ease · Σ σ(x, y) (y − x) over P(x), Hooke's law; returns Σ d(x, y)."""
+    stride = positions.shape[1]
+    distances = 0.0
+    for i in range(stride):
+        force[i] = 0
+    for j in range(system.offsets[x], system.offsets[x + 1]):
+        y = system.columns[j]
+        sigma = system.sigma[j]
+        square = np.float32(0)
+        for i in range(stride):
+            difference = positions[y, i] - positions[x, i]
+            square += difference * difference
+            force[i] += sigma * difference
+        distances += np.sqrt(square)
+    ease = system.ease[x]
+    for i in range(stride):
+        force[i] *= ease
+    return distances
+
+
+@float_kernel
+def _repel_radial(system: System, x: int, positions: NDArray[np.float32], pool: NDArray[np.float32], force: NDArray[np.float32]) -> float:
+    """force −= Σ ω (y − x) / d² over N(x), each of size ω / d along the line between the two; returns Σ d(x, y)."""
+    stride = positions.shape[1]
+    distances = 0.0
+    for j in range(system.count[x]):
+        m = system.members[x, j]
+        square = np.float32(0)
+        for i in range(stride):
+            difference = pool[m, i] - positions[x, i]
+            square += difference * difference
+        strength = system.omega / max(square, _TINY)
+        for i in range(stride):
+            force[i] -= strength * (pool[m, i] - positions[x, i])
+        distances += np.sqrt(square)
+    return distances
+
+
+@float_kernel
+def _repel_elementwise(system: System, x: int, positions: NDArray[np.float32], pool: NDArray[np.float32], force: NDArray[np.float32]) -> float:
+    """force −= Σ ω / (y − x) in each dimension over N(x), as the paper's Algorithm 1 is printed; returns Σ d(x, y)."""
+    distances = 0.0
+    for j in range(system.count[x]):
+        m = system.members[x, j]
+        square = np.float32(0)
+        for i in range(positions.shape[1]):
+            difference = pool[m, i] - positions[x, i]
+            squared = difference * difference
+            square += squared
+            force[i] -= system.omega * difference / max(squared, _TINY)
+        distances += np.sqrt(square)
+    return distances
+
+
+@float_kernel
+def _gather_pool(system: System, block: int, positions: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The positions of a block's pool, together where the cache keeps them."""
+    first = system.pool_offsets[block]
+    pool = np.empty((system.pool_offsets[block + 1] - first, positions.shape[1]), np.float32)
+    for m in range(pool.shape[0]):
+        for i in range(positions.shape[1]):
+            pool[m, i] = positions[system.pool[first + m], i]
+    return pool
+
+
+@float_kernel
+def _move(x: int, energy: np.float32, force: NDArray[np.float32], positions: NDArray[np.float32], out: NDArray[np.float32]) -> float:
+    """x ← x + E · force; returns how far it moved."""
+    square = np.float32(0)
+    for i in range(positions.shape[1]):
+        change = energy * force[i]
+        square += change * change
+        out[x, i] = positions[x, i] + change
+    return np.sqrt(square)
+
+
+@float_kernel
+def step_radial(
+    system: System, energy: np.float32, begin: int, end: int, positions: NDArray[np.float32], out: NDArray[np.float32], sums: NDArray[np.float64]
+) -> None:
+    """float32 (particles, stride) positions → out, for the blocks begin … end; sums[block] = (J, displacement) of its rows.
+
+    x ← x + E · ( Σ σ (y − x) / inertia − ω Σ (y − x) / d² ), all from the positions before.
+    """
+    force = np.empty(positions.shape[1], np.float32)
+    for block in range(begin, end):
+        pool = _gather_pool(system, block, positions)
+        objective = displacement = 0.0
+        for x in range(block * system.block_rows, min(positions.shape[0], (block + 1) * system.block_rows)):
+            objective += _attract(system, x, positions, force)
+            objective -= _repel_radial(system, x, positions, pool, force)
+            displacement += _move(x, energy, force, positions, out)
+        sums[block, 0], sums[block, 1] = objective, displacement
+
+
+@float_kernel
+def step_elementwise(
+    system: System, energy: np.float32, begin: int, end: int, positions: NDArray[np.float32], out: NDArray[np.float32], sums: NDArray[np.float64]
+) -> None:
+    """As step_radial, with the paper's element-wise reciprocal: x ← x + E · ( Σ σ (y − x) / inertia − ω Σ 1 / (y − x) )."""
+    force = np.empty(positions.shape[1], np.float32)
+    for block in range(begin, end):
+        pool = _gather_pool(system, block, positions)
+        objective = displacement = 0.0
+        for x in range(block * system.block_rows, min(positions.shape[0], (block + 1) * system.block_rows)):
+            objective += _attract(system, x, positions, force)
+            objective -= _repel_elementwise(system, x, positions, pool, force)
+            displacement += _move(x, energy, force, positions, out)
+        sums[block, 0], sums[block, 1] = objective, displacement
+
+
+@kernel
+def extremes(positions: NDArray[np.float32], begin: int, end: int, out: NDArray[np.float32]) -> None:
+    """float32 out (2, stride) = least and greatest of each dimension over the rows begin … end."""
+    out[0], out[1] = positions[begin], positions[begin]
+    for x in range(begin + 1, end):
+        for i in range(positions.shape[1]):
+            out[0, i] = min(out[0, i], positions[x, i])
+            out[1, i] = max(out[1, i], positions[x, i])
+
+
+@kernel
+def rescale(positions: NDArray[np.float32], least: NDArray[np.float32], width: NDArray[np.float32], begin: int, end: int) -> None:
+    """Moves each dimension of the rows begin … end into [0, 1]; a dimension without width becomes 0."""
+    for x in range(begin, end):
+        for i in range(positions.shape[1]):
+            positions[x, i] = (positions[x, i] - least[i]) / width[i] if width[i] > 0 else 0

@@ -223,9 +223,8 @@ def _sandboxed(document: Document, source: Input, config: Config, report: Report
         if line.startswith(b"{"):  # not what a dying interpreter prints
             problem = json.loads(line)
             report(problem["line"], _message(problem["message"]))
-    if code:
-        reason = f"signal {-code}" if code < 0 else "it gave up"
-        report(0, f"the parser did not get through ({reason}): the document is nested too deep or too large for it")
+    if code < 0 or (code and not problems):
+        report(0, f"the parser broke down (exit code {code}): the document is too deep or too large for it; the rest is left out")
 
 
 def _feed(source: Input, pipe: IO[bytes], failures: list[BaseException]) -> None:

@@ -35,6 +35,7 @@ class GuardedXml:
 
     def __init__(self, source: Any) -> None:
         self._source = source
+        self._lines: Iterator[bytes] = iter(())
         self._depth = 0
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._open
@@ -55,9 +56,17 @@ class GuardedXml:
         if value is not None and ("&" in value or "%" in value or len(value) > GREATEST_ENTITY):
             raise Refused(f"the entity {name!r} is long or made of other entities", self._parser.CurrentLineNumber)
 
+    @property
+    def line(self) -> int:
+        """The line read last."""
+        return int(self._parser.CurrentLineNumber)
+
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, looked at."""
-        data: bytes = self._source.read(size)
+        """The next bytes, looked at: at most a line, so that an error can be told where it is."""
+        data = next(self._lines, b"")
+        if not data:
+            self._lines = iter(self._source.read(size).splitlines(keepends=True))
+            data = next(self._lines, b"")
         try:
             self._parser.Parse(data, not data)
         except expat.ExpatError as error:
@@ -106,26 +115,32 @@ def main(form: str, base: str, lenient: str, memory: str) -> int:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     import pyoxigraph
 
-    def report(message: str, line: int) -> None:
-        print(json.dumps({"line": line, "message": message}), file=sys.stderr, flush=True)
+    source: Any = None
+
+    def report(message: str, line: int) -> int:
+        sys.stdout.buffer.flush()
+        sys.stderr.write(json.dumps({"line": line, "message": message}) + "\n")
+        return 3
+
+    def give_up(error: SyntaxError) -> None:
+        # Behind an error these parsers do not find their way back.
+        line = error.lineno or (source.line if isinstance(source, GuardedXml) else 0)
+        raise Refused(f"{error.msg}; the rest of this document is left out", line)
 
     try:
-        source: Any
         if form == "JSON_LD":
             source = sys.stdin.buffer.read()
             check_json(source)
         else:
             source = GuardedXml(sys.stdin.buffer)
         parser = pyoxigraph.parse(source, format=getattr(pyoxigraph.RdfFormat, form), base_iri=base or None, lenient=lenient == "1")
-        for text in quads_as_text(parser, lambda error: report(str(error.msg), error.lineno or 0)):
+        for text in quads_as_text(parser, give_up):
             sys.stdout.buffer.write(text)
         sys.stdout.buffer.flush()
     except Refused as refused:
-        report(f"refused: {refused}", refused.line)
-        return 3
+        return report(str(refused), refused.line)
     except MemoryError:
-        report("refused: it needs more memory than a parser may use", 0)
-        return 3
+        return report("refused: it needs more memory than a parser may use", 0)
     return 0
 
 

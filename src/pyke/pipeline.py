@@ -1,0 +1,159 @@
+"""embed(): the whole flow on one screen."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyke import files, ids, memory, rdf, repulsion, simulation, springs
+from pyke.checkpoints import Checkpoints
+from pyke.config import Config
+from pyke.embedding import Embedding
+from pyke.errors import EmptyGraph, OutputExists
+from pyke.graph import Census, Graph, Matrix, Repellers
+from pyke.progress import Progress
+from pyke.version import __version__
+
+Inputs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a stage took."""
+
+    name: str
+    seconds: float
+    peak_bytes: int
+
+
+class Run:
+    """One run from files to an embedding: read → ids → springs → repellers → simulation."""
+
+    def __init__(self, inputs: Inputs, config: Config, progress: Progress | None = None) -> None:
+        self.config = config
+        self.progress = progress or Progress()
+        self.stages: list[Stage] = []
+        self.documents = rdf.find_documents([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, config.format)
+
+    def embed(self, checkpoints: Checkpoints | None = None) -> Embedding:
+        """Runs every stage that no checkpoint has the result of."""
+        checkpoints = checkpoints or Checkpoints(None, {}, 0, False)
+        graph = checkpoints.load_graph() or self.read()
+        checkpoints.save_graph(graph)
+        forces = checkpoints.load_springs() or self.find_forces(graph)
+        checkpoints.save_springs(*forces)
+
+        def keep(state: simulation.State) -> None:
+            checkpoints.save_graph(graph, now=True)
+            checkpoints.save_springs(*forces, now=True)
+            checkpoints.save_state(state)
+
+        with self._stage("simulation", self._iterations(), "iterations"):
+            rest = simulation.simulate(*forces, self.config, self.progress, checkpoints.load_state(), keep)
+            vectors = np.ascontiguousarray(rest.positions[: len(graph.terms), : self.config.dimensions])
+        return self._embedding(graph, forces[0], rest, vectors)
+
+    def read(self) -> Graph:
+        """Files → the set of triples over term ids."""
+        with self._stage("reading", sum(document.size for document in self.documents) or None, "bytes"):
+            census = Census()
+            graph = ids.collect(rdf.read_batches(self.documents, self.config, census, self.progress), self.config, census)
+        if not len(graph):
+            raise EmptyGraph(f"nothing to embed in {', '.join(document.name for document in self.documents)}: {_why_empty(census)}")
+        return graph
+
+    def find_forces(self, graph: Graph) -> tuple[Matrix, Repellers]:
+        """Who attracts whom, and who repels whom."""
+        with self._stage("springs"):
+            similar = springs.by_rows(springs.similarities(graph, self.config.similarity))
+            attracting = springs.strongest(similar, self.config.k)
+        with self._stage("repellers"):
+            repelling = repulsion.draw_repellers(similar, self.config.repellers, self.config.seed, self.config.threads)
+        return attracting, repelling
+
+    def fingerprint(self) -> dict[str, Any]:
+        """All that decides the result."""
+        inputs = [[doc.name, doc.size, 0 if doc.name == "-" else os.stat(doc.name).st_mtime_ns] for doc in self.documents]
+        return {"program": __version__, **self.config.effective(), "inputs": inputs}
+
+    def _iterations(self) -> int:
+        return min(self.config.max_iterations, int(np.ceil(round(1 / self.config.energy_release, 9))))
+
+    @contextmanager
+    def _stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
+        """Announces a stage and measures it."""
+        self.progress.stage(name, total, unit)
+        memory.forget_peak()
+        began = time.perf_counter()
+        yield
+        self.stages.append(Stage(name, time.perf_counter() - began, memory.peak()))
+
+    def _embedding(self, graph: Graph, attracting: Matrix, rest: simulation.Rest, vectors: np.ndarray[Any, Any]) -> Embedding:
+        manifest = {
+            "program": __version__,
+            "config": self.config.as_dict(),
+            "inputs": [document.name for document in self.documents],
+            "census": graph.census.as_dict(),
+            "particles": attracting.rows,
+            "springs": len(attracting.columns),
+            "stop_reason": rest.reason,
+            "history": rest.history_as_dicts(),
+            "stages": [asdict(stage) for stage in self.stages],
+        }
+        triples = np.column_stack([graph.subjects, graph.predicates[graph.predicates_of], graph.objects])
+        return Embedding(vectors, graph.terms, graph.types, triples, graph.labels, graph.labelled, manifest)
+
+
+def embed(inputs: Inputs, *, preset: str = "default", progress: Progress | None = None, **parameters: Any) -> Embedding:
+    """Embeds the graph in some RDF files.
+
+    Parameters
+    ----------
+    inputs : a path, a glob, a directory, or a list of these.
+    preset : "default" or "paper".
+    progress : told how it goes.
+    **parameters : any field of `pyke.Config`, for example dimensions=50, k=45, seed=0, similarity="ppmi".
+
+    Examples
+    --------
+    >>> import pyke
+    >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+    >>> len(e.nearest("http://example.com/father#anna", k=3))
+    3
+    """
+    return Run(inputs, Config.preset(preset, **parameters), progress).embed()
+
+
+def embed_to(
+    output: str | os.PathLike[str], inputs: Inputs, config: Config, *, force: bool = False, resume: bool = False, progress: Progress | None = None
+) -> Embedding:
+    """Embeds into a directory, keeping checkpoints beside it until it is written."""
+    target = Path(output)
+    if target.exists() and not force:
+        raise OutputExists(f"{target} exists; --force replaces it")
+    run = Run(inputs, config, progress)
+    with files.work_directory(target) as work:
+        checkpoints = Checkpoints(work, run.fingerprint(), config.checkpoint_seconds, resume)
+        embedding = run.embed(checkpoints)
+        run.progress.stage("writing")
+        embedding.save(target, force)
+        files.remove(work)
+    return embedding
+
+
+def read_graph(inputs: Inputs, config: Config, progress: Progress | None = None) -> Graph:
+    """Reads without embedding."""
+    return Run(inputs, config, progress).read()
+
+
+def _why_empty(census: Census) -> str:
+    if census.statements == 0:
+        return f"it has no triples{f', and {census.errors:,} lines could not be read' if census.errors else ''}"
+    return f"its {census.literals:,} triples have literals as objects, which are no terms. --count-literals lets them count for their subjects."

@@ -1,0 +1,22 @@
+"""The paper's similarity: the PPMI of two terms standing in one triple."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyke import kernels
+from pyke.graph import Graph, Similarities
+
+
+def ppmi_similarities(graph: Graph) -> Similarities:
+    """PPMI(x, y) = max(0, ln(P(x, y) / (P(x) P(y)))) over triples, x ≠ y, where it is positive."""
+    columns = (graph.subjects, graph.predicates[graph.predicates_of], graph.objects)
+    occurrences = np.zeros(len(graph.terms), np.int64)
+    kernels.count_occurrences(*columns, occurrences)
+    keys = np.empty(3 * len(graph), np.uint64)
+    keys = keys[: kernels.pair_keys(*columns, keys)]
+    keys.sort()
+    pairs = int(np.count_nonzero(np.diff(keys))) + 1 if len(keys) else 0
+    first, second, values = np.empty(pairs, np.int32), np.empty(pairs, np.int32), np.empty(pairs, np.float32)
+    n = kernels.pair_similarities(keys, occurrences, len(graph), first, second, values)
+    return Similarities(len(graph.terms), first[:n], second[:n], values[:n])
