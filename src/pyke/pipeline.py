@@ -46,6 +46,8 @@ class Run:
         """Runs every stage that no checkpoint has the result of."""
         checkpoints = checkpoints or Checkpoints(None, {}, 0, False)
         graph = checkpoints.load_graph() or self.read()
+        if not len(graph):
+            raise EmptyGraph(f"nothing to embed in {', '.join(document.name for document in self.documents)}: {_why_empty(graph.census)}")
         checkpoints.save_graph(graph)
         forces = checkpoints.load_springs() or self.find_forces(graph)
         checkpoints.save_springs(*forces)
@@ -64,10 +66,7 @@ class Run:
         """Files → the set of triples over term ids."""
         with self._stage("reading", sum(document.size for document in self.documents) or None, "bytes"):
             census = Census()
-            graph = ids.collect(rdf.read_batches(self.documents, self.config, census, self.progress), self.config, census)
-        if not len(graph):
-            raise EmptyGraph(f"nothing to embed in {', '.join(document.name for document in self.documents)}: {_why_empty(census)}")
-        return graph
+            return ids.collect(rdf.read_batches(self.documents, self.config, census, self.progress), self.config, census)
 
     def find_forces(self, graph: Graph) -> tuple[Matrix, Repellers]:
         """Who attracts whom, and who repels whom."""
@@ -148,9 +147,9 @@ def embed_to(
     return embedding
 
 
-def read_graph(inputs: Inputs, config: Config, progress: Progress | None = None) -> Graph:
-    """Reads without embedding."""
-    return Run(inputs, config, progress).read()
+def read_census(inputs: Inputs, config: Config, progress: Progress | None = None) -> Census:
+    """Counts what is in some files, without embedding; a graph without triples is counted too."""
+    return Run(inputs, config, progress).read().census
 
 
 def _why_empty(census: Census) -> str:
