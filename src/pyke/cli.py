@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pyke.config import Config
-    from pyke.graph import Census
+    from pyke.planning import Plan
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False, help="RDF graphs → vectors, by simulated physics.")
 
@@ -44,6 +44,8 @@ Dimensions = Annotated[int | None, typer.Option(help="n, the length of a vector.
 K = Annotated[int | None, typer.Option("--k", help="K, springs per particle. [45]")]
 Repellers = Annotated[int | None, typer.Option(help="Repelling particles per particle. [8; paper: 45]")]
 Similarity = Annotated[str | None, typer.Option(help="What makes springs: context or ppmi. [context]")]
+MaxIterations = Annotated[int | None, typer.Option(help="T, the most iterations. [1000]")]
+EnergyRelease = Annotated[float | None, typer.Option(help="Δe, the energy lost per iteration. [0.0414]")]
 Threads = Annotated[int | None, typer.Option(help="Threads. Does not change the result. [all cores]")]
 Memory = Annotated[str | None, typer.Option(help="Most memory to use, like 8GB. Does not change the result.")]
 
@@ -71,8 +73,8 @@ def embed(
     mass: Annotated[str | None, typer.Option(help="Inertia: stiffness (the sum of a particle's springs) or unit. [stiffness]")] = None,
     repulsion: Annotated[str | None, typer.Option(help="radial (ω/d along the line) or elementwise (the paper's). [radial]")] = None,
     omega: Annotated[float | None, typer.Option(help="ω, the repulsive constant. [1; paper: 1.45557]")] = None,
-    energy_release: Annotated[float | None, typer.Option(help="Δe, the energy lost per iteration. [0.0414]")] = None,
-    max_iterations: Annotated[int | None, typer.Option(help="T, the most iterations. [1000]")] = None,
+    energy_release: EnergyRelease = None,
+    max_iterations: MaxIterations = None,
     epsilon: Annotated[float | None, typer.Option(help="ε: stop when all particles together move less. [0.001]")] = None,
     stop_when_j_rises: Annotated[bool, typer.Option("--stop-when-j-rises", help="Stop when J no longer falls.")] = False,
     rescale: Annotated[bool | None, typer.Option(help="Rescale every dimension to [0, 1] after each iteration. [paper only]")] = None,
@@ -141,6 +143,41 @@ def info(
         _print_json(census.as_dict())
     else:
         _show_census(census.as_dict())
+
+
+@app.command()
+def plan(
+    inputs: Inputs,
+    preset: Preset = "default",
+    dimensions: Dimensions = None,
+    k: K = None,
+    repellers: Repellers = None,
+    similarity: Similarity = None,
+    max_iterations: MaxIterations = None,
+    energy_release: EnergyRelease = None,
+    format: Format = None,  # noqa: A002
+    base: Base = None,
+    on_error: OnError = "stop",
+    lenient: Lenient = False,
+    keep_duplicates: KeepDuplicates = False,
+    count_literals: CountLiterals = False,
+    threads: Threads = None,
+    memory: Memory = None,
+    json_: AsJson = False,
+) -> None:
+    """Tell the memory and time that embedding would take; exit code 75 if the memory allowed is too little."""
+    parameters = {name: value for name, value in locals().items() if name not in ("inputs", "preset", "json_")}
+    config = _config(preset, **parameters)
+    from pyke.pipeline import make_plan
+    from pyke.planning import check
+
+    with _Shown() as progress:
+        made = make_plan(inputs, config, progress)
+    if json_:
+        _print_json({**asdict(made), "peak_bytes": made.peak_bytes, "seconds": made.seconds})
+    else:
+        _show_plan(made)
+    check(made, config)
 
 
 @app.command()
@@ -232,6 +269,19 @@ def _show_census(census: dict[str, Any]) -> None:
     _out().print(table)
     for problem in census["first_errors"]:
         _out().print(f"skipped {_inert(problem)}", highlight=False, style="yellow")
+
+
+def _show_plan(made: Plan) -> None:
+    from pyke.config import format_size
+
+    table = _table("stage", "memory", "about seconds", right=(1, 2))
+    for stage in made.stages:
+        table.add_row(stage.name, format_size(stage.peak_bytes), f"{stage.seconds:.1f}")
+    table.add_section()
+    table.add_row("whole run", format_size(made.peak_bytes), f"{made.seconds:.1f}")
+    _out().print(table)
+    source = "counted to the end" if made.share == 1 else f"estimated from the first {made.share:.1%}"
+    _out().print(f"{made.sizes.triples:,} triples, {made.sizes.terms:,} terms, {made.sizes.particles:,} particles, {made.sizes.springs:,} springs; {source}.")
 
 
 def _show_stages(manifest: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -104,21 +103,22 @@ class Collector:
         return dictionary
 
     @property
-    def statements(self) -> int:
-        """Statements seen so far."""
-        return self._triples.used + self._literals.used + self.triple_terms
+    def sizes(self) -> dict[str, int]:
+        """How much there is so far."""
+        text = self._blob.used + self._label_blob.used
+        return {"links": self._triples.used, "literals": self._literals.used, "terms": self._hashes.used, "text_bytes": text}
 
     def finish(self, config: Config, census: Census) -> Graph:
         """The graph of all that was added: V, S and C as DESIGN fixes them; fills the census."""
         self._table = np.empty(0, np.int64)
         self._hashes.finish()
         terms = Terms(self._blob.finish(), self._offsets.finish())
-        census.statements, census.triple_terms = self.statements, self.triple_terms
-        rows = self._with_literals(config, census)
-        counted = len(rows)
-        predicates = _present(rows[:, 1], len(terms))
-        subjects, predicates_of, objects = _sorted_set(rows, predicates, len(terms), config.keep_duplicates)
-        del rows
+        census.triple_terms = self.triple_terms
+        census.statements = self._triples.used + self._literals.used + self.triple_terms
+        columns = self._counted_columns(config, census)
+        counted = len(columns[0])
+        predicates = _present(columns[1], len(terms))
+        subjects, predicates_of, objects = _sorted_set(columns, predicates, len(terms), config.keep_duplicates)
         census.duplicates += counted - len(subjects)
 
         used = np.zeros(len(terms), bool)
@@ -138,21 +138,25 @@ class Collector:
         _count(graph, types)
         return graph
 
-    def _with_literals(self, config: Config, census: Census) -> Ids:
-        """The rows that count; literal triples among them, with LITERAL as object, if they are to."""
-        rows = self._triples.finish()
+    def _counted_columns(self, config: Config, census: Census) -> list[Ids]:
+        """Subjects, predicates and objects that count; literal triples among them, with LITERAL as object, if they are to."""
         literals, keys = self._literals.finish(), self._literal_keys.finish()
         kernels.literal_triple_keys(literals, keys, keys)
+        if config.keep_duplicates:
+            kept = np.arange(len(keys))
+        elif config.count_literals:
+            kept = np.sort(np.unique(keys, return_index=True)[1])
+        else:
+            keys.sort()
+            kept = np.arange(kernels.drop_repeated(keys))
+        census.literals = len(kept)
+        census.duplicates += len(keys) - len(kept)
+        rows = self._triples.finish()
+        columns = [np.ascontiguousarray(rows[:, column]) for column in range(3)]
         if config.count_literals:
-            kept = np.arange(len(keys)) if config.keep_duplicates else np.sort(np.unique(keys, return_index=True)[1])
-            census.literals = len(kept)
-            census.duplicates += len(keys) - len(kept)
-            # From here on they are told apart: equal (s, p) of different literals must not fall together.
-            return np.concatenate([rows, np.column_stack([literals[kept], np.full(len(kept), LITERAL, np.int32)])])
-        keys.sort()
-        census.literals = len(keys) if config.keep_duplicates else kernels.drop_repeated(keys)
-        census.duplicates += len(keys) - census.literals
-        return rows
+            more = (literals[kept, 0], literals[kept, 1], np.full(len(kept), LITERAL, np.int32))
+            columns = [np.concatenate(pair) for pair in zip(columns, more, strict=True)]
+        return columns
 
     def _best_labels(self, used: NDArray[np.bool_], new_ids: Ids) -> tuple[Texts, Ids]:
         """For each term the label of the best language, the first of equals."""
@@ -167,14 +171,6 @@ class Collector:
         return Texts(np.frombuffer(bytearray(b"".join(pieces)), np.uint8), offsets), new_ids[rows[order, 0]]
 
 
-def collect(batches: Iterable[kernels.Batch], config: Config, census: Census) -> Graph:
-    """Batches, in the order of the text → the graph."""
-    collector = Collector()
-    for batch in batches:
-        collector.add(batch)
-    return collector.finish(config, census)
-
-
 def _present(column: Ids, size: int) -> Ids:
     """The different values of a column, ascending, in linear time."""
     present = np.zeros(size, bool)
@@ -182,32 +178,38 @@ def _present(column: Ids, size: int) -> Ids:
     return np.flatnonzero(present).astype(np.int32)
 
 
-def _sorted_set(rows: Ids, predicates: Ids, terms: int, keep_duplicates: bool) -> tuple[Ids, Ids, Ids]:
-    """Rows (subject, predicate, object) → columns sorted by all three, predicates as positions among themselves."""
+def _sorted_set(columns: list[Ids], predicates: Ids, terms: int, keep_duplicates: bool) -> tuple[Ids, Ids, Ids]:
+    """Columns → sorted by all three, predicates as positions among themselves, each row once. Empties the list it is given."""
     positions = np.zeros(terms, np.int32)
     positions[predicates] = np.arange(len(predicates), dtype=np.int32)
-    columns = sorted_columns(rows[:, 0], positions[rows[:, 1]], rows[:, 2], len(predicates), terms)
-    if keep_duplicates or not len(rows):
-        return columns
-    subjects, predicates_of, objects = columns
-    # Literal triples are different already, though their rows look alike.
+    columns[1] = positions[columns[1]]
+    subjects, predicates_of, objects = sorted_columns(columns, len(predicates), terms)
+    if keep_duplicates or not len(subjects):
+        return subjects, predicates_of, objects
     new = np.ones(len(subjects), bool)
-    new[1:] = (np.diff(subjects) != 0) | (np.diff(predicates_of) != 0) | (np.diff(objects) != 0) | (objects[1:] == LITERAL)
-    return subjects[new], predicates_of[new], objects[new]
+    new[1:] = (np.diff(subjects) != 0) | (np.diff(predicates_of) != 0) | (np.diff(objects) != 0)
+    new |= objects == LITERAL  # these are different already, though their rows look alike
+    return (subjects, predicates_of, objects) if new.all() else (subjects[new], predicates_of[new], objects[new])
 
 
-def sorted_columns(first: Ids, second: Ids, third: Ids, seconds: int, terms: int) -> tuple[Ids, Ids, Ids]:
-    """Three columns sorted as rows; `first` and `third` hold ids below `terms` (the last one LITERAL, too), `second` below `seconds`."""
+def sorted_columns(columns: list[Ids], seconds: int, terms: int) -> tuple[Ids, Ids, Ids]:
+    """Three columns sorted as rows: the first and third hold ids below `terms` (the third LITERAL, too), the second below `seconds`.
+
+    Empties the list it is given, so that the columns can go while their keys are sorted.
+    """
+    first, second, third = columns
+    columns.clear()
     bits = np.array([max(1, (seconds - 1).bit_length()), max(1, terms.bit_length())], np.int64)
     if int(bits.sum()) + max(1, (terms - 1).bit_length()) > 64:
         order = np.lexsort((third, second, first))
         return first[order], second[order], third[order]
     keys = np.empty(len(first), np.uint64)
-    kernels.pack(*(np.ascontiguousarray(column) for column in (first, second, third)), bits, keys)
+    kernels.pack(first, second, third, bits, keys)
+    del first, second, third
     keys.sort()
-    columns = (np.empty(len(keys), np.int32), np.empty(len(keys), np.int32), np.empty(len(keys), np.int32))
-    kernels.unpack(keys, bits, *columns)
-    return columns
+    first, second, third = (np.empty(len(keys), np.int32) for _ in range(3))
+    kernels.unpack(keys, bits, first, second, third)
+    return first, second, third
 
 
 def _distinct_rows(rows: Ids) -> Ids:

@@ -6,22 +6,26 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pyke import files, ids, memory, rdf, repulsion, simulation, springs
+from pyke import files, ids, memory, planning, rdf, repulsion, simulation, springs
 from pyke.checkpoints import Checkpoints
 from pyke.config import Config
 from pyke.embedding import Embedding
-from pyke.errors import EmptyGraph, OutputExists
+from pyke.errors import EmptyGraph, OutputExists, UsageError
 from pyke.graph import Census, Graph, Matrix, Repellers
+from pyke.planning import Plan, Sizes
 from pyke.progress import Progress
 from pyke.version import __version__
 
 Inputs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+SAMPLE_BYTES = 1_000_000_000  # of text, read for a plan
+TYPICAL_RATIO = 12  # text to compressed text
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,11 @@ class Stage:
 class Run:
     """One run from files to an embedding: read → ids → springs → repellers → simulation."""
 
-    def __init__(self, inputs: Inputs, config: Config, progress: Progress | None = None) -> None:
+    def __init__(self, inputs: Inputs, config: Config, progress: Progress | None = None, share: float = 1.0) -> None:
         self.config = config
         self.progress = progress or Progress()
+        self.share = share  # the part of each input to read: less than all for a plan
+        self.sizes = Sizes()
         self.stages: list[Stage] = []
         self.documents = rdf.find_documents([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, config.format)
 
@@ -46,8 +52,6 @@ class Run:
         """Runs every stage that no checkpoint has the result of."""
         checkpoints = checkpoints or Checkpoints(None, {}, 0, False)
         graph = checkpoints.load_graph() or self.read()
-        if not len(graph):
-            raise EmptyGraph(f"nothing to embed in {', '.join(document.name for document in self.documents)}: {_why_empty(graph.census)}")
         checkpoints.save_graph(graph)
         forces = checkpoints.load_springs() or self.find_forces(graph)
         checkpoints.save_springs(*forces)
@@ -57,22 +61,35 @@ class Run:
             checkpoints.save_springs(*forces, now=True)
             checkpoints.save_state(state)
 
-        with self._stage("simulation", self._iterations(), "iterations"):
+        with self._stage("simulation", simulation.iterations(self.config), "iterations"):
             rest = simulation.simulate(*forces, self.config, self.progress, checkpoints.load_state(), keep)
             vectors = np.ascontiguousarray(rest.positions[: len(graph.terms), : self.config.dimensions])
         return self._embedding(graph, forces[0], rest, vectors)
 
     def read(self) -> Graph:
         """Files → the set of triples over term ids."""
-        with self._stage("reading", sum(document.size for document in self.documents) or None, "bytes"):
+        self._require("reading")
+        with self._stage("reading", int(self.share * sum(document.size for document in self.documents)) or None, "bytes"):
             census = Census()
-            return ids.collect(rdf.read_batches(self.documents, self.config, census, self.progress), self.config, census)
+            collector = ids.Collector()
+            for batch in rdf.read_batches(self.documents, self.config, census, self.progress, self.share):
+                collector.add(batch)
+                self._require("reading", **collector.sizes)
+            graph = collector.finish(self.config, census)
+        if not len(graph):
+            raise EmptyGraph(f"nothing to embed in {', '.join(document.name for document in self.documents)}: {_why_empty(census)}")
+        self.sizes = replace(self.sizes, triples=len(graph), terms=len(graph.terms))
+        return graph
 
     def find_forces(self, graph: Graph) -> tuple[Matrix, Repellers]:
         """Who attracts whom, and who repels whom."""
         with self._stage("springs"):
-            similar = springs.by_rows(springs.similarities(graph, self.config.similarity))
+            pairs = springs.similarities(graph, self.config.similarity)
+            self._require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(pairs.first), particles=pairs.particles)
+            similar = springs.by_rows(pairs)
+            del pairs
             attracting = springs.strongest(similar, self.config.k)
+        self._require("simulation", springs=len(attracting.columns))
         with self._stage("repellers"):
             repelling = repulsion.draw_repellers(similar, self.config.repellers, self.config.seed, self.config.threads)
         return attracting, repelling
@@ -82,9 +99,6 @@ class Run:
         inputs = [[doc.name, doc.size, 0 if doc.name == "-" else os.stat(doc.name).st_mtime_ns] for doc in self.documents]
         return {"program": __version__, **self.config.effective(), "inputs": inputs}
 
-    def _iterations(self) -> int:
-        return min(self.config.max_iterations, int(np.ceil(round(1 / self.config.energy_release, 9))))
-
     @contextmanager
     def _stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
         """Announces a stage and measures it."""
@@ -93,6 +107,11 @@ class Run:
         began = time.perf_counter()
         yield
         self.stages.append(Stage(name, time.perf_counter() - began, memory.peak()))
+
+    def _require(self, stage: str, **counts: int) -> None:
+        """Refuses to go on if a stage will not fit into the memory allowed, as far as counts are known."""
+        self.sizes = replace(self.sizes, **counts)
+        planning.require(stage, self.sizes, self.config)
 
     def _embedding(self, graph: Graph, attracting: Matrix, rest: simulation.Rest, vectors: np.ndarray[Any, Any]) -> Embedding:
         manifest = {
@@ -139,8 +158,7 @@ def embed_to(
         raise OutputExists(f"{target} exists; --force replaces it")
     run = Run(inputs, config, progress)
     with files.work_directory(target) as work:
-        checkpoints = Checkpoints(work, run.fingerprint(), config.checkpoint_seconds, resume)
-        embedding = run.embed(checkpoints)
+        embedding = run.embed(Checkpoints(work, run.fingerprint(), config.checkpoint_seconds, resume))
         run.progress.stage("writing")
         embedding.save(target, force)
         files.remove(work)
@@ -148,8 +166,27 @@ def embed_to(
 
 
 def read_census(inputs: Inputs, config: Config, progress: Progress | None = None) -> Census:
-    """Counts what is in some files, without embedding; a graph without triples is counted too."""
+    """Counts what is in some files, without embedding."""
     return Run(inputs, config, progress).read().census
+
+
+def make_plan(inputs: Inputs, config: Config, progress: Progress | None = None, sample_bytes: int = SAMPLE_BYTES) -> Plan:
+    """What a run would take. Small inputs are counted to the end; of large ones a part, and half of it, to see how counts grow."""
+    documents = Run(inputs, config).documents
+    if any(document.name == "-" for document in documents):
+        raise UsageError("standard input can be read only once: save it to a file to plan a run")
+    text = sum(document.size * (TYPICAL_RATIO if document.compression else 1) for document in documents)
+    share = min(1.0, sample_bytes / max(1, text))
+    samples = [_sample(Run(inputs, replace(config, memory=None), progress, part)) for part in ((share,) if share == 1 else (share, share / 2))]
+    sizes = samples[0].sizes if share == 1 else samples[0].sizes.grown(samples[1].sizes, 1 / share)
+    seconds = {stage.name: stage.seconds / share for stage in samples[0].stages}
+    return planning.plan(sizes, config, seconds, simulation.iterations(config), share)
+
+
+def _sample(run: Run) -> Run:
+    """Counts a part of a graph."""
+    run.find_forces(run.read())
+    return run
 
 
 def _why_empty(census: Census) -> str:

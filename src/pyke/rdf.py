@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any
 
@@ -442,8 +443,10 @@ class _Complaints:
             self._census.problems.append(problem)
 
 
-def read_batches(documents: Sequence[Document], config: Config, census: Census, progress: Progress) -> Iterator[kernels.Batch]:
-    """All statements of all documents, in the order of the text, whatever the number of threads."""
+def read_batches(
+    documents: Sequence[Document], config: Config, census: Census, progress: Progress, share: float = 1.0
+) -> Iterator[kernels.Batch]:
+    """All statements of all documents, in the order of the text, whatever the number of threads; or the first part of each."""
     seed = secrets.randbits(64)
     done = 0
     with ThreadPoolExecutor(config.threads, thread_name_prefix="pyke-read") as pool:
@@ -452,6 +455,8 @@ def read_batches(documents: Sequence[Document], config: Config, census: Census, 
                 complaints = _Complaints(document, config, census)
                 reader = _BlockReader(document, number if len(documents) > 1 else None, config, seed)
                 blocks = read_ahead(_WAYS[document.syntax.kind](document, source, config, complaints.add))
+                if share < 1:
+                    blocks = takewhile(lambda _, source=source: source.consumed <= share * source.size, blocks)  # type: ignore[misc]
                 lines = 0
                 for stretch in _in_order(pool, reader.read, blocks, 2 * config.threads + 1):
                     for line, message in stretch.problems:

@@ -17,11 +17,16 @@ BLOCK_ROWS = 512
 POOL = 256
 
 
+def pool_size(particles: int, wanted: int) -> int:
+    """Particles in a pool: several times as many as a row draws from it."""
+    return min(particles, max(POOL, 4 * wanted)) if wanted else 0
+
+
 def draw_repellers(similar: Matrix, wanted: int, seed: int, threads: int) -> Repellers:
     """N(x) of every particle: `wanted` of those with similarity 0, or all of them where there are fewer."""
     particles = similar.rows
     blocks = -(-particles // BLOCK_ROWS)
-    pools = np.empty((blocks, min(particles, max(POOL, 4 * wanted)) if wanted else 0), np.int32)
+    pools = np.empty((blocks, pool_size(particles, wanted)), np.int32)
     members = np.zeros((particles, min(wanted, particles)), np.uint16)
     count = np.zeros(particles, np.uint16)
 

@@ -60,6 +60,14 @@ def stride_of(dimensions: int) -> int:
     return -(-dimensions // CACHE_LINE) * CACHE_LINE
 
 
+def iterations(config: Config) -> int:
+    """The iterations of a run that comes to no rest before: until the energy is spent, or T."""
+    number = 0
+    while _energy(number, config) > 0 and number < config.max_iterations:
+        number += 1
+    return number
+
+
 def start(particles: int, config: Config) -> Floats:
     """Random positions, a function of the seed alone."""
     positions = np.zeros((particles, stride_of(config.dimensions)), np.float32)

@@ -21,7 +21,7 @@ def context_similarities(graph: Graph) -> Similarities:
     resource = graph.objects != LITERAL
     by_subject = (graph.subjects, graph.predicates_of, graph.objects)
     links = by_subject if resource.all() else tuple(column[resource] for column in by_subject)
-    by_object = sorted_columns(links[2], links[1], links[0], predicates, terms)
+    by_object = sorted_columns([links[2], links[1], links[0]], predicates, terms)
 
     triples_of = np.bincount(graph.predicates_of, minlength=predicates)
     links_of = np.bincount(links[1], minlength=predicates)

@@ -1,0 +1,132 @@
+"""What the benchmarks share: where the data is, child processes with their time and memory, and tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("PYKE_DATA") or ROOT.parent / "shared" / "data")
+FATHER = ROOT / "examples" / "father.ttl"
+LOOK_EVERY = 0.01  # seconds between two looks at a child's memory
+
+
+@dataclass(frozen=True)
+class Child:
+    """A child process that has ended."""
+
+    code: int
+    seconds: float
+    peak_bytes: int
+    output: str
+    errors: str
+
+
+def parser(about: str | None) -> argparse.ArgumentParser:
+    """The options of every benchmark; `about` is its docstring."""
+    made = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--data", type=Path, default=DATA, help="folder of the graphs [$PYKE_DATA or ../shared/data beside the repository]")
+    made.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    return made
+
+
+def stop(message: str) -> NoReturn:
+    """Ends a benchmark that cannot run."""
+    print(message, file=sys.stderr)
+    raise SystemExit(2)
+
+
+def need(path: Path) -> Path:
+    """A file that has to be there."""
+    if not path.is_file():
+        stop(f"{path} is missing; --data or PYKE_DATA names the folder with the graphs")
+    return path
+
+
+def graph(data: Path, name: str) -> Path:
+    """A graph of the data folder."""
+    return need(data / f"{name}.nt.gz")
+
+
+def pyke(*arguments: str | Path) -> list[str]:
+    """The command line of this interpreter's pyke."""
+    script = shutil.which("pyke", path=str(Path(sys.executable).parent)) or shutil.which("pyke")
+    return [script or stop("the command pyke is not installed: pip install -e ."), *map(str, arguments)]
+
+
+def run(command: Sequence[str], fail: bool = True) -> Child:
+    """Runs a command; one that fails ends the benchmark, unless told otherwise.
+
+    The peak is the kernel's: of rusage, and of VmHWM, looked at while the child runs, because pyke resets it at each stage.
+    """
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        began = time.perf_counter()
+        child = subprocess.Popen(command, stdout=output, stderr=errors)
+        watch = _Watch(child.pid)
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - began
+        child.returncode = os.waitstatus_to_exitcode(status)
+        peak = max(watch.stop(), usage.ru_maxrss * 1024)
+        output.seek(0)
+        errors.seek(0)
+        ended = Child(child.returncode, seconds, peak, output.read(), errors.read())
+    if ended.code and fail:
+        stop(f"{' '.join(command)}\nended with exit code {ended.code}:\n{ended.errors[-2000:]}")
+    return ended
+
+
+class _Watch(threading.Thread):
+    """Looks at a child's greatest resident size while it runs."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self._status, self._ended, self._peak = Path(f"/proc/{pid}/status"), threading.Event(), 0
+        self.start()
+
+    def run(self) -> None:
+        while not self._ended.wait(LOOK_EVERY):
+            try:
+                lines = self._status.read_text().splitlines()
+            except OSError:
+                return
+            self._peak = max([self._peak, *(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))])
+
+    def stop(self) -> int:
+        self._ended.set()
+        self.join()
+        return self._peak
+
+
+def warm_up(*more: str | Path) -> None:
+    """Compiles the kernels, by embedding a graph with enough terms to call them all."""
+    with tempfile.TemporaryDirectory() as folder:
+        many = Path(folder) / "many.nt"
+        many.write_text("".join(f'<e:{i}> <e:p{i % 3}> <e:{i * 7 % 5000}> .\n<e:{i}> <http://www.w3.org/2000/01/rdf-schema#label> "é" .\n' for i in range(5000)))
+        run(pyke("embed", many, "-o", Path(folder) / "out", *more))
+
+
+def finish(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]], misses: Sequence[str], as_json: bool) -> NoReturn:
+    """Prints the rows, `columns` being titles with formats, and the targets that were missed; exits 1 if there are any."""
+    rows = list(rows)
+    if as_json:
+        print(json.dumps({"rows": rows, "misses": misses}, indent=1))
+    else:
+        numeric = [any(isinstance(row.get(title), int | float) for row in rows) for title in columns]
+        print("| " + " | ".join(columns) + " |")
+        print("|" + "|".join("---:" if number else "---" for number in numeric) + "|")
+        for row in rows:
+            print("| " + " | ".join("–" if row.get(title) is None else format(row[title], form) for title, form in columns.items()) + " |")
+        print()
+        print("\n".join(f"MISSED: {miss}" for miss in misses) or "All targets met.")
+    raise SystemExit(bool(misses))

@@ -1,0 +1,70 @@
+"""File to vectors: `pyke embed` beside pycleora, 50 dimensions, whole processes with their start, reading and writing.
+
+pycleora gets the same triples (those without literals, by the few lines a user would write: peer_pycleora.py), once with its
+default of 40 iterations and once with 4. The runs alternate; the least time and the greatest memory of each count. Targets: no
+slower than pycleora's default, at most 2.5 GB. `times ours` above 1 says that pyke is faster.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import common
+
+GREATEST_BYTES = 2.5e9
+OURS, DEFAULT, FOUR = "pyke embed", "pycleora, its default (40 iterations)", "pycleora, 4 iterations"
+
+
+def runs(path: Path, folder: Path) -> dict[str, list[str]]:
+    """The commands to compare."""
+    peer = [sys.executable, str(Path(__file__).with_name("peer_pycleora.py")), str(path)]
+    return {
+        OURS: common.pyke("embed", path, "-o", folder / "out", "--on-error", "skip", "--force", "--json"),
+        DEFAULT: [*peer, "0", str(folder)],
+        FOUR: [*peer, "4", str(folder)],
+    }
+
+
+def stages(name: str, child: common.Child) -> dict[str, float]:
+    """Seconds per stage, as the program tells them."""
+    told = json.loads(child.output)
+    return {stage["name"]: stage["seconds"] for stage in told["stages"]} if name == OURS else told
+
+
+def measure(graph: str, options: Any) -> list[dict[str, Any]]:
+    """One row per program."""
+    path = common.graph(options.data, graph)
+    with tempfile.TemporaryDirectory() as folder:
+        commands = runs(path, Path(folder))
+        rounds = [{name: common.run(command) for name, command in commands.items()} for _ in range(options.repeat)]
+    best = {name: min((each[name] for each in rounds), key=lambda child: child.seconds) for name in commands}
+    return [
+        {"graph": graph, "program": name, "seconds": child.seconds, "times ours": child.seconds / best[OURS].seconds}
+        | {"peak GB": max(each[name].peak_bytes for each in rounds) / 1e9, "stages": stages(name, child)}
+        for name, child in best.items()
+    ]
+
+
+def main() -> None:
+    parser = common.parser(__doc__)
+    parser.add_argument("--graphs", nargs="+", default=["pleiades", "wordnet30"])
+    parser.add_argument("--repeat", type=int, default=2)
+    options = parser.parse_args()
+    common.warm_up()
+    rows = [row for graph in options.graphs for row in measure(graph, options)]
+    misses = [f"{row['graph']}: slower than pycleora's default" for row in rows if row["program"] == DEFAULT and row["times ours"] < 1]
+    misses += [f"{row['graph']}: {row['peak GB']:.2f} GB" for row in rows if row["program"] == OURS and row["peak GB"] * 1e9 > GREATEST_BYTES]
+    if not options.json:
+        for row in rows:
+            if row["program"] == FOUR:
+                print(f"{row['graph']}: {'no slower' if row['times ours'] >= 1 else 'slower'} than 4 iterations of pycleora (no target).")
+        print()
+    common.finish({"graph": "", "program": "", "seconds": ".1f", "times ours": ".2f", "peak GB": ".2f"}, rows, misses, options.json)
+
+
+if __name__ == "__main__":
+    main()

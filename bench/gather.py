@@ -1,0 +1,112 @@
+"""Rows that the simulation gathers per second, as a fraction of a bare loop that gathers rows of the same array and does nothing else.
+
+One iteration gathers a row for every spring and every repeller of the real system of a graph (default parameters). The bare loops
+add as many rows to an accumulator, on the same number of threads: once at uniformly random places, once at the very places that
+the simulation asks for (springs in their order, then repellers), which shows what locality is worth. The three alternate, the
+median counts. Target: at least 0.6 of the uniformly random gather. A fraction above 1 says that the simulation gains more by
+locality (neighbouring rows share springs; a block shares a pool of repellers) than its arithmetic costs.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import common
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke import simulation
+from pyke.config import Config
+from pyke.graph import Floats, Ids, Matrix, Repellers
+from pyke.parallel import in_parts
+from pyke.pipeline import Run
+from pyke.progress import Progress
+from pyke.repulsion import BLOCK_ROWS
+
+LEAST_FRACTION = 0.6
+
+
+def _gather(positions: Floats, rows: Ids, begin: int, end: int, out: Floats) -> None:
+    """out = Σ positions[y] over rows[begin … end]."""
+    for j in range(begin, end):
+        y = rows[j]
+        for i in range(positions.shape[1]):
+            out[i] += positions[y, i]
+
+
+gather: Callable[..., None] = numba.njit(nogil=True)(_gather)
+
+
+def bare(positions: Floats, rows: Ids, threads: int) -> float:
+    """Seconds of the bare loop over all rows."""
+    began = time.perf_counter()
+    in_parts(threads, len(rows), lambda begin, end: gather(positions, rows, begin, end, np.zeros(positions.shape[1], np.float32)))
+    return time.perf_counter() - began
+
+
+def simulated_rows(springs: Matrix, repellers: Repellers) -> Ids:
+    """The rows that an iteration gathers: springs in their order, then repellers in theirs."""
+    blocks = np.arange(springs.rows) // BLOCK_ROWS
+    places = repellers.pool_offsets[blocks, None] + repellers.members
+    present: NDArray[Any] = np.arange(repellers.members.shape[1]) < repellers.count[:, None]
+    return np.concatenate([springs.columns, repellers.pool[places[present]]])
+
+
+class Alternate(Progress):
+    """Times the iterations of a simulation, and runs the bare loops between them."""
+
+    def __init__(self, loops: dict[str, Callable[[], float]]) -> None:
+        self.loops = loops
+        self.seconds: dict[str, list[float]] = {name: [] for name in ("simulation", *loops)}
+        self.began = 0.0
+
+    def iteration(self, number: int, energy: float, objective: float, displacement: float) -> None:
+        """An iteration is done; the first one, with the start in it, does not count."""
+        if number > 1:
+            self.seconds["simulation"].append(time.perf_counter() - self.began)
+        for name, loop in self.loops.items():
+            self.seconds[name].append(loop())
+        self.began = time.perf_counter()
+
+
+def measure(name: str, options: Any) -> list[dict[str, Any]]:
+    """The three rates on one graph."""
+    config = Config(on_error="skip", threads=options.threads, max_iterations=options.iterations + 1)
+    task = Run(common.graph(options.data, name), config)
+    springs, repellers = task.find_forces(task.read())
+    positions = simulation.start(springs.rows, config)
+    local = simulated_rows(springs, repellers)
+    random = np.random.default_rng(0).integers(springs.rows, size=len(local), dtype=np.int32)
+    bare(positions, local[:1000], 1)  # compiles
+    alternate = Alternate({"random rows": lambda: bare(positions, random, config.threads), "the same rows": lambda: bare(positions, local, config.threads)})
+    simulation.simulate(springs, repellers, config, alternate)
+    rates = {loop: len(local) / statistics.median(seconds) / 1e6 for loop, seconds in alternate.seconds.items()}
+    return [
+        {"graph": name, "particles": springs.rows, "springs": len(springs.columns), "repellers": len(local) - len(springs.columns)}
+        | {"loop": loop, "million rows/s": rate, "simulation as a fraction": rates["simulation"] / rate}
+        for loop, rate in rates.items()
+    ]
+
+
+def main() -> None:
+    parser = common.parser(__doc__)
+    parser.add_argument("--graphs", nargs="+", default=["pleiades", "wordnet30"])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--iterations", type=int, default=7)
+    options = parser.parse_args()
+    rows = [row for name in options.graphs for row in measure(name, options)]
+    misses = [
+        f"{row['graph']}: {row['simulation as a fraction']:.2f} of a random gather, not {LEAST_FRACTION}"
+        for row in rows
+        if row["loop"] == "random rows" and row["simulation as a fraction"] < LEAST_FRACTION
+    ]
+    columns = {"graph": "", "particles": ",", "springs": ",", "repellers": ",", "loop": "", "million rows/s": ".1f", "simulation as a fraction": ".2f"}
+    common.finish(columns, rows, misses, options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""Memory and time before a run: bytes per stage from counts, and a refusal where they do not fit.
+
+The formulas follow the arrays that each stage holds at once; `bench/memory.py` compares them with what runs really take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log2
+
+from pyke.config import Config, format_size
+from pyke.errors import OverBudget
+from pyke.repulsion import BLOCK_ROWS, pool_size
+from pyke.simulation import stride_of
+
+PROGRAM_BYTES = 190_000_000  # the interpreter, the libraries and the loaded kernels
+BYTES_PER_READER = 12_000_000  # blocks under way and the pages that the allocator keeps, per thread
+ROWS_PER_SECOND = 25e6  # gathered by one thread of the simulation
+WRITTEN_PER_SECOND = 400e6
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The counts that decide the memory of a run."""
+
+    links: int = 0  # statements between terms, repeated ones too
+    literals: int = 0  # statements with literals
+    triples: int = 0
+    terms: int = 0
+    text_bytes: int = 0  # of terms and labels
+    pairs: int = 0  # with a positive similarity
+    particles: int = 0
+    springs: int = 0
+
+    def grown(self, half: Sizes, factor: float) -> Sizes:
+        """Extrapolates a sample to `factor` times its size, by how it grew from a sample half as large (Heaps' law)."""
+        grown = {}
+        for name, value in vars(self).items():
+            before = max(1, getattr(half, name))
+            # Counts grow at most with the text, and a count that is nearly complete hardly grows at all.
+            growth = min(2.0, max(1.0, value / before))
+            grown[name] = int(value * growth ** log2(factor))
+        return Sizes(**grown)
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """What a stage holds at most, the program itself included, and how long it takes."""
+
+    name: str
+    peak_bytes: int
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The stages of a run; `share` is the part of the input that the counts come from."""
+
+    sizes: Sizes
+    stages: tuple[StagePlan, ...]
+    share: float
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that is held at one time."""
+        return max(stage.peak_bytes for stage in self.stages)
+
+    @property
+    def seconds(self) -> float:
+        """Of all stages together."""
+        return sum(stage.seconds for stage in self.stages)
+
+
+def reading_bytes(sizes: Sizes, config: Config) -> int:
+    """While reading, the dictionary and the statements; then the statements, twice, while they are sorted."""
+    slots = 1 << (3 * sizes.terms // 2).bit_length()
+    statements = 12 * sizes.links + 16 * sizes.literals
+    dictionary = 8 * slots + 16 * sizes.terms + sizes.text_bytes
+    sorting = 24 * sizes.links + 8 * sizes.literals + 20 * sizes.terms + sizes.text_bytes
+    return PROGRAM_BYTES + BYTES_PER_READER * (config.threads + 1) + max(statements + dictionary, sorting)
+
+
+def _graph_bytes(sizes: Sizes) -> int:
+    return 14 * sizes.triples + 8 * sizes.terms + sizes.text_bytes
+
+
+def springs_bytes(sizes: Sizes, config: Config) -> int:
+    """The graph, the pairs, and both directions of them by rows."""
+    return PROGRAM_BYTES + BYTES_PER_READER * config.threads + _graph_bytes(sizes) + 12 * sizes.triples + 28 * sizes.pairs + 16 * sizes.particles
+
+
+def repellers_bytes(sizes: Sizes, config: Config) -> int:
+    """The graph, all similarities, and what is kept of them."""
+    similar = 16 * sizes.pairs + 8 * sizes.particles
+    return PROGRAM_BYTES + BYTES_PER_READER * config.threads + _graph_bytes(sizes) + similar + _forces_bytes(sizes, config)
+
+
+def _forces_bytes(sizes: Sizes, config: Config) -> int:
+    pools = 4 * pool_size(sizes.particles, config.repellers) * (sizes.particles // BLOCK_ROWS + 1)
+    return 8 * sizes.springs + 8 * sizes.particles + (2 * config.repellers + 2) * sizes.particles + pools
+
+
+def simulation_bytes(sizes: Sizes, config: Config) -> int:
+    """The graph, the forces, and the positions before and after an iteration."""
+    positions = 2 * 4 * stride_of(config.dimensions) * sizes.particles
+    held = PROGRAM_BYTES + BYTES_PER_READER * config.threads + _graph_bytes(sizes)
+    return held + _forces_bytes(sizes, config) + 12 * sizes.particles + positions
+
+
+def writing_bytes(sizes: Sizes, config: Config) -> int:
+    """The graph, the vectors, and the triples in rows."""
+    return PROGRAM_BYTES + BYTES_PER_READER * config.threads + _graph_bytes(sizes) + 12 * sizes.triples + 4 * config.dimensions * sizes.terms
+
+
+_BYTES: dict[str, Callable[[Sizes, Config], int]] = {
+    "reading": reading_bytes,
+    "springs": springs_bytes,
+    "repellers": repellers_bytes,
+    "simulation": simulation_bytes,
+    "writing": writing_bytes,
+}
+
+
+def plan(sizes: Sizes, config: Config, seconds: dict[str, float], iterations: int, share: float = 1.0) -> Plan:
+    """All stages of a run; `seconds` of those that have been measured."""
+    rows = sizes.springs + sizes.particles * config.repellers
+    seconds = seconds | {
+        "simulation": iterations * rows / ROWS_PER_SECOND / config.threads,
+        "writing": writing_bytes(sizes, config) / WRITTEN_PER_SECOND,
+    }
+    stages = tuple(StagePlan(name, needed(sizes, config), seconds.get(name, 0.0)) for name, needed in _BYTES.items())
+    return Plan(sizes, stages, share)
+
+
+def require(stage: str, sizes: Sizes, config: Config) -> None:
+    """Refuses a stage that does not fit into the memory allowed."""
+    _refuse_beyond(config, stage, _BYTES[stage](sizes, config))
+
+
+def check(made: Plan, config: Config) -> None:
+    """Refuses a plan that does not fit into the memory allowed."""
+    greatest = max(made.stages, key=lambda stage: stage.peak_bytes)
+    _refuse_beyond(config, greatest.name, greatest.peak_bytes)
+
+
+def _refuse_beyond(config: Config, stage: str, needed: int) -> None:
+    if config.memory is not None and needed > config.memory:
+        raise OverBudget(f"{stage} needs {format_size(needed)} of memory, and {format_size(config.memory)} are allowed. "
+                         f"Give --memory {format_size(1.05 * needed).replace(' ', '')} or more, or fewer --dimensions, --k or --repellers.")  # fmt: skip
