@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pycleora
+from pycleora.pycleora import SparseMatrix
 
 DIMENSIONS = 50
 
@@ -28,10 +29,9 @@ def edges(path: str) -> Iterator[str]:
 
 def main(path: str, iterations: str, output: str) -> None:
     began = time.perf_counter()
-    matrix = pycleora.SparseMatrix.from_iterator(edges(path), "complex::reflexive::node")
+    matrix = SparseMatrix.from_iterator(edges(path), "complex::reflexive::node")
     built = time.perf_counter()
-    settings = {"num_iterations": int(iterations)} if int(iterations) else {}
-    vectors = pycleora.embed(matrix, feature_dim=DIMENSIONS, **settings)
+    vectors = pycleora.embed(matrix, feature_dim=DIMENSIONS, num_iterations=int(iterations) or pycleora.DEFAULT_NUM_ITERATIONS)
     embedded = time.perf_counter()
     np.save(Path(output) / "vectors.npy", vectors)
     (Path(output) / "terms.txt").write_text("\n".join(matrix.entity_ids), encoding="utf-8")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import common
 
@@ -22,7 +23,9 @@ def main() -> None:
         for command in commands:
             common.run(command)  # compiles, and brings the files into memory
         seconds = [min(common.run(command).seconds for _ in range(options.repeat)) for command in commands]
-    rows = [{"command": name, "seconds": took, "target": target} for (name, target), took in zip(TARGETS.items(), seconds, strict=True)]
+    rows: list[dict[str, Any]] = [
+        {"command": name, "seconds": took, "target": target} for (name, target), took in zip(TARGETS.items(), seconds, strict=True)
+    ]
     misses = [f"{row['command']} took {row['seconds']:.2f} s" for row in rows if row["seconds"] >= row["target"]]
     common.finish({"command": "", "seconds": ".2f", "target": ".1f"}, rows, misses, options.json)
 

@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import common
 import numpy as np
 from numpy.typing import NDArray
 
+import common
 import pyke
 from pyke.config import RDF_TYPE
 from pyke.graph import Graph
@@ -27,9 +27,11 @@ MU, QUERIES, HELD_OUT, SEED = 10, 5_000, 0.2, 7
 CELLS = 1 << 26  # distances held at a time
 
 Ids = NDArray[np.int64]
+Vectors = NDArray[np.float32]
+Table = NDArray[np.uint8]  # a row per subject, a column per class
 
 
-def nearest(points: NDArray[np.float32], queries: NDArray[np.float32], own: Ids, count: int) -> Ids:
+def nearest(points: Vectors, queries: Vectors, own: Ids, count: int) -> Ids:
     """Rows of the `count` points nearest to each query, its own row left out (−1: it has none)."""
     middle = points.mean(axis=0, dtype=np.float64)
     centred = points - middle
@@ -45,7 +47,7 @@ def nearest(points: NDArray[np.float32], queries: NDArray[np.float32], own: Ids,
     return found
 
 
-def score(points: NDArray[np.float32], point_types: NDArray[np.uint8], queries: NDArray[np.float32], query_types: NDArray[np.uint8], own: Ids) -> float:
+def score(points: Vectors, point_types: Table, queries: Vectors, query_types: Table, own: Ids) -> float:
     """Σ over the queries of the cosine between their types and their neighbours' types."""
     total = 0.0
     neighbours = nearest(points, queries, own, min(MU, len(points) - 1))
@@ -55,7 +57,7 @@ def score(points: NDArray[np.float32], point_types: NDArray[np.uint8], queries: 
     return total
 
 
-def type_table(types: NDArray[Any]) -> tuple[Ids, NDArray[np.uint8]]:
+def type_table(types: NDArray[Any]) -> tuple[Ids, Table]:
     """Pairs (subject, class) → S, and a row of zeros and ones over C for each of it."""
     subjects, row = np.unique(types[:, 0], return_inverse=True)
     classes, column = np.unique(types[:, 1], return_inverse=True)
@@ -116,8 +118,8 @@ def main() -> None:
         target = TARGETS.get(graph) if preset == "default" and not options.held_out else None
         rows.append({"graph": graph, "preset": preset, **measure(common.graph(options.data, graph), preset), "target": target})
     misses = [f"{row['graph']}: {row['score']:.4f}, not {row['target']}" for row in rows if row["target"] and row["score"] < row["target"]]
-    columns = {"graph": "", "preset": "", "|S|": ",", "asked": ",", "score": ".4f"} | ({"without a vector": ","} if options.held_out else {"target": ".3f"})
-    common.finish(columns, rows, misses, options.json)
+    columns = {"graph": "", "preset": "", "|S|": ",", "asked": ",", "score": ".4f"}
+    common.finish(columns | ({"without a vector": ","} if options.held_out else {"target": ".3f"}), rows, misses, options.json)
 
 
 if __name__ == "__main__":

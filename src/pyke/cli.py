@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from pyke.config import Config
     from pyke.planning import Plan
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False, help="RDF graphs → vectors, by simulated physics.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="RDF graphs → vectors, by simulated physics.",
+)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Parameters that several commands share
@@ -258,11 +264,19 @@ def _print_json(value: Any) -> None:
 def _show_census(census: dict[str, Any]) -> None:
     table = _table("read", "", right=(1,))
     rows = [
-        ("statements", "statements"), ("  counted triples |G|", "triples"), ("  triples with literals", "literals"), ("  repeated triples", "duplicates"),
-        ("  triples about triples", "triple_terms"), ("lines in error, skipped", "errors"), ("terms |V|", "terms"),
-        ("  of them blank nodes", "blank_nodes"), ("  of them predicates", "predicates"), ("terms only beside literals, left out", "terms_only_with_literals"),
-        ("typed subjects |S|", "typed_subjects"), ("classes |C|", "classes"),
-    ]  # fmt: skip
+        ("statements", "statements"),
+        ("  counted triples |G|", "triples"),
+        ("  triples with literals", "literals"),
+        ("  repeated triples", "duplicates"),
+        ("  triples about triples", "triple_terms"),
+        ("lines in error, skipped", "errors"),
+        ("terms |V|", "terms"),
+        ("  of them blank nodes", "blank_nodes"),
+        ("  of them predicates", "predicates"),
+        ("terms only beside literals, left out", "terms_only_with_literals"),
+        ("typed subjects |S|", "typed_subjects"),
+        ("classes |C|", "classes"),
+    ]
     for title, key in rows:
         if census[key] or title[0] != " ":
             table.add_row(title, f"{census[key]:,}")
@@ -281,7 +295,9 @@ def _show_plan(made: Plan) -> None:
     table.add_row("whole run", format_size(made.peak_bytes), f"{made.seconds:.1f}")
     _out().print(table)
     source = "counted to the end" if made.share == 1 else f"estimated from the first {made.share:.1%}"
-    _out().print(f"{made.sizes.triples:,} triples, {made.sizes.terms:,} terms, {made.sizes.particles:,} particles, {made.sizes.springs:,} springs; {source}.")
+    _out().print(
+        f"{made.sizes.triples:,} triples, {made.sizes.terms:,} terms, {made.sizes.particles:,} particles, {made.sizes.springs:,} springs; {source}."
+    )
 
 
 def _show_stages(manifest: dict[str, Any]) -> None:
@@ -348,7 +364,13 @@ class _Live(_Plain):
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bars
 
-        columns = (TextColumn("{task.description:>11}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn(), TextColumn("{task.fields[more]}"))
+        columns = (
+            TextColumn("{task.description:>11}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[more]}"),
+        )
         self.bars = Bars(*columns, console=Console(stderr=True))
         self._task: Any = None
 
@@ -357,7 +379,7 @@ class _Live(_Plain):
             total = self.bars.tasks[-1].total or 1
             self.bars.update(self._task, total=total, completed=total)
 
-    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:  # noqa: ARG002
         """A new bar."""
         self._due()
         self._finish()
@@ -394,7 +416,7 @@ class _Shown:
             self.progress.note("Compiling the kernels, once: about half a minute.")
         return self.progress
 
-    def _hear(self, number: int, frame: Any) -> None:
+    def _hear(self, number: int, _frame: Any) -> None:
         if self.progress.signal:
             os._exit(128 + number)
         self.progress.signal = number

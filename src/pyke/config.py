@@ -129,7 +129,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 def _check_range(name: str, value: Any, kind: type, least: float | None, greatest: float | None) -> None:
     if value is None and name == "memory":
         return
-    if isinstance(value, bool) or not isinstance(value, (int, kind)) or not math.isfinite(value):
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or (kind is int and not isinstance(value, int)) or not math.isfinite(value):
         raise UsageError(f"{name} is {value!r}; it must be a {'whole' if kind is int else 'finite'} number")
     if (least is not None and value < least) or (greatest is not None and value > greatest):
         bounds = f"at least {least}" if greatest is None else f"from {least} to {greatest}"

@@ -51,7 +51,8 @@ class Embedding:
         return term in self.terms
 
     def __getitem__(self, term: str) -> Floats:
-        return self.vectors[self.terms.id(term)]
+        vector: Floats = self.vectors[self.terms.id(term)]
+        return vector
 
     def __repr__(self) -> str:
         census = self.manifest.get("census", {})

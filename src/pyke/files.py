@@ -68,8 +68,8 @@ def _open_zstd(source: Any) -> ByteSource:
 
 _DECOMPRESSORS: dict[str, Callable[[Any], ByteSource]] = {
     ".gz": lambda source: gzip.GzipFile(fileobj=source, mode="rb"),
-    ".bz2": lambda source: bz2.BZ2File(source, "rb"),
-    ".xz": lambda source: lzma.LZMAFile(source, "rb"),
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
     ".zst": _open_zstd,
 }
 COMPRESSIONS = tuple(_DECOMPRESSORS)
@@ -82,7 +82,7 @@ class Input:
     def __init__(self, name: str, compression: str | None) -> None:
         self.name = name
         try:
-            self._file: BinaryIO = sys.stdin.buffer if name == "-" else open(name, "rb", buffering=1 << 20)
+            self._file: BinaryIO = sys.stdin.buffer if name == "-" else open(name, "rb", buffering=1 << 20)  # noqa: SIM115
             self.size = 0 if name == "-" else os.fstat(self._file.fileno()).st_size
         except IsADirectoryError:
             raise NoInput(f"{name} is a directory") from None
@@ -220,7 +220,7 @@ def _write_file(path: Path, content: NDArray[Any] | bytes | memoryview) -> dict[
         writer = _Writer(file)
         if isinstance(content, np.ndarray):
             header = {"descr": np.lib.format.dtype_to_descr(content.dtype), "fortran_order": False, "shape": content.shape}
-            np.lib.format.write_array_header_1_0(writer, header)  # type: ignore[no-untyped-call]
+            np.lib.format.write_array_header_1_0(writer, header)
             rows = max(1, WRITE_AT_ONCE // max(1, content[:1].nbytes))
             for begin in range(0, len(content) if content.size else 0, rows):
                 writer.write(np.ascontiguousarray(content[begin : begin + rows]).data.cast("B"))
@@ -272,10 +272,11 @@ def _exchange(new: Path, old: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def write_text(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Writes one file whole or not at all."""
     beside = path.with_name(f".{path.name}.writing")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         _write_file(beside, content)
         os.replace(beside, path)
         _sync_directory(path.parent)

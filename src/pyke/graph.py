@@ -160,14 +160,15 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Repellers:
-    """N(x): the rows of a block share a pool of particles; members[x] are positions in the pool of x's block, `count[x]` of them."""
+    """N(x): the rows of a block share a pool of particles; members[x] are positions in the pool of x's block, `counts[x]` of them."""
 
     pool_offsets: Offsets
     pool: Ids
     members: NDArray[np.uint16]  # (particles, greatest count)
-    count: NDArray[np.uint16]
+    counts: NDArray[np.uint16]
 
     def of(self, particle: int, block_rows: int) -> Ids:
         """The particles that repel one."""
         start = self.pool_offsets[particle // block_rows]
-        return self.pool[start + self.members[particle, : self.count[particle]].astype(np.int64)]
+        members: Ids = self.pool[start + self.members[particle, : self.counts[particle]].astype(np.int64)]
+        return members

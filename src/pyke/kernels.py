@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numba
+import numba.core.config
 import numpy as np
 from numpy.typing import NDArray
 
@@ -70,14 +71,15 @@ def _heal(dispatcher: Any) -> None:
 
 def _compiler(**options: Any) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
-        previous = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(CACHE_DIRECTORY)
+        settings: Any = numba.core.config
+        previous = settings.CACHE_DIR
+        settings.CACHE_DIR = str(CACHE_DIRECTORY)  # read once, while decorating
         try:
             dispatcher: Any = numba.njit(nogil=True, cache=True, **options)(function)
         finally:
-            numba.config.CACHE_DIR = previous
+            settings.CACHE_DIR = previous
         _heal(dispatcher)
-        return dispatcher  # type: ignore[no-any-return]
+        return dispatcher
 
     return decorate
 
@@ -760,7 +762,12 @@ def pair_keys(subjects: NDArray[np.int32], predicates: NDArray[np.int32], object
 
 @kernel
 def pair_similarities(
-    keys: NDArray[np.uint64], occurrences: NDArray[np.int64], total: int, first: NDArray[np.int32], second: NDArray[np.int32], values: NDArray[np.float32]
+    keys: NDArray[np.uint64],
+    occurrences: NDArray[np.int64],
+    total: int,
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    values: NDArray[np.float32],
 ) -> int:
     """Sorted pair keys → the pairs with a positive PPMI; their number."""
     n = 0
@@ -846,7 +853,13 @@ def role_events(
 
 @kernel
 def context_events(
-    first: NDArray[np.int32], middle: NDArray[np.int32], last: NDArray[np.int32], occurrences: NDArray[np.int64], total: int, base: int, events: Events
+    first: NDArray[np.int32],
+    middle: NDArray[np.int32],
+    last: NDArray[np.int32],
+    occurrences: NDArray[np.int64],
+    total: int,
+    base: int,
+    events: Events,
 ) -> None:
     """Sorted columns → σ of "term stands beside this predicate and this other term", for contexts with two members or more."""
     context = base
@@ -962,6 +975,13 @@ def random_bits(seed: np.uint64, purpose: int, row: int, counter: int) -> np.uin
     z = mix(np.uint64(seed) + np.uint64(purpose) * np.uint64(0x9E3779B97F4A7C15))
     z = mix(z ^ (np.uint64(row) + np.uint64(0xD1B54A32D192ED03)))
     return mix(z + np.uint64(counter) * np.uint64(0x9E3779B97F4A7C15))
+
+
+@kernel
+def random_keys(seed: np.uint64, purpose: int, row: int, counters: NDArray[np.int32], out: NDArray[np.uint64]) -> None:
+    """uint64 out[i] = random bits for counters[i]."""
+    for i in range(counters.shape[0]):
+        out[i] = random_bits(seed, purpose, row, counters[i])
 
 
 @kernel
@@ -1083,7 +1103,7 @@ class System(NamedTuple):
     pool_offsets: NDArray[np.int64]
     pool: NDArray[np.int32]
     members: NDArray[np.uint16]
-    count: NDArray[np.uint16]
+    counts: NDArray[np.uint16]
     block_rows: int
     omega: np.float32
 
@@ -1115,7 +1135,7 @@ def _repel_radial(system: System, x: int, positions: NDArray[np.float32], pool: 
     """force −= Σ ω (y − x) / d² over N(x), each of size ω / d along the line between the two; returns Σ d(x, y)."""
     stride = positions.shape[1]
     distances = 0.0
-    for j in range(system.count[x]):
+    for j in range(system.counts[x]):
         m = system.members[x, j]
         square = np.float32(0)
         for i in range(stride):
@@ -1132,7 +1152,7 @@ def _repel_radial(system: System, x: int, positions: NDArray[np.float32], pool: 
 def _repel_elementwise(system: System, x: int, positions: NDArray[np.float32], pool: NDArray[np.float32], force: NDArray[np.float32]) -> float:
     """force −= Σ ω / (y − x) in each dimension over N(x), as the paper's Algorithm 1 is printed; returns Σ d(x, y)."""
     distances = 0.0
-    for j in range(system.count[x]):
+    for j in range(system.counts[x]):
         m = system.members[x, j]
         square = np.float32(0)
         for i in range(positions.shape[1]):

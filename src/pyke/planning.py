@@ -81,19 +81,20 @@ def reading_bytes(sizes: Sizes, config: Config) -> int:
     return PROGRAM_BYTES + BYTES_PER_READER * (config.threads + 1) + max(statements + dictionary, sorting)
 
 
-def _graph_bytes(sizes: Sizes) -> int:
-    return 14 * sizes.triples + 8 * sizes.terms + sizes.text_bytes
+def _held(sizes: Sizes, config: Config) -> int:
+    """The program and the graph, which stay until the end."""
+    return PROGRAM_BYTES + BYTES_PER_READER * config.threads + 14 * sizes.triples + 8 * sizes.terms + sizes.text_bytes
 
 
 def springs_bytes(sizes: Sizes, config: Config) -> int:
     """The graph, the pairs, and both directions of them by rows."""
-    return PROGRAM_BYTES + BYTES_PER_READER * config.threads + _graph_bytes(sizes) + 12 * sizes.triples + 28 * sizes.pairs + 16 * sizes.particles
+    return _held(sizes, config) + 12 * sizes.triples + 28 * sizes.pairs + 16 * sizes.particles
 
 
 def repellers_bytes(sizes: Sizes, config: Config) -> int:
     """The graph, all similarities, and what is kept of them."""
     similar = 16 * sizes.pairs + 8 * sizes.particles
-    return PROGRAM_BYTES + BYTES_PER_READER * config.threads + _graph_bytes(sizes) + similar + _forces_bytes(sizes, config)
+    return _held(sizes, config) + similar + _forces_bytes(sizes, config)
 
 
 def _forces_bytes(sizes: Sizes, config: Config) -> int:
@@ -104,13 +105,12 @@ def _forces_bytes(sizes: Sizes, config: Config) -> int:
 def simulation_bytes(sizes: Sizes, config: Config) -> int:
     """The graph, the forces, and the positions before and after an iteration."""
     positions = 2 * 4 * stride_of(config.dimensions) * sizes.particles
-    held = PROGRAM_BYTES + BYTES_PER_READER * config.threads + _graph_bytes(sizes)
-    return held + _forces_bytes(sizes, config) + 12 * sizes.particles + positions
+    return _held(sizes, config) + _forces_bytes(sizes, config) + 12 * sizes.particles + positions
 
 
 def writing_bytes(sizes: Sizes, config: Config) -> int:
     """The graph, the vectors, and the triples in rows."""
-    return PROGRAM_BYTES + BYTES_PER_READER * config.threads + _graph_bytes(sizes) + 12 * sizes.triples + 4 * config.dimensions * sizes.terms
+    return _held(sizes, config) + 12 * sizes.triples + 4 * config.dimensions * sizes.terms
 
 
 _BYTES: dict[str, Callable[[Sizes, Config], int]] = {

@@ -92,7 +92,7 @@ def find_documents(inputs: Sequence[str | os.PathLike[str]], form: str | None = 
     if form is not None and form.lower() not in _BY_NAME:
         raise UsageError(f"there is no format {form!r}; there are: {', '.join(syntax.name for syntax in SYNTAXES)}")
     documents: list[Document] = []
-    for name in map(os.fspath, inputs):
+    for name in [os.fspath(given) for given in inputs]:
         if name == "-":
             if form is None:
                 raise UsageError("standard input has no name that tells its syntax; say --format, for example --format ntriples")
@@ -139,7 +139,7 @@ def _document(name: str, form: str | None) -> Document:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def _whole_lines(source: Input) -> Iterator[Text]:
+def _whole_lines(_: Document, source: Input, _config: Config, _report: Report) -> Iterator[Text]:
     """Blocks of whole lines; a byte order mark is dropped and a missing last line break added."""
     rest = b""
     first = True
@@ -166,7 +166,9 @@ def _text(*pieces: bytes) -> Text:
 
 def _message(error: str) -> str:
     """pyoxigraph's message without its place in the text, which is told otherwise."""
-    return re.sub(r"^Parser error at line \d+ (between columns? .*?|between line .*?|columns? \d+): ", "", re.sub(r" \((?:[^()]*, )?line \d+\)$", "", error))
+    return re.sub(
+        r"^Parser error at line \d+ (between columns? .*?|between line .*?|columns? \d+): ", "", re.sub(r" \((?:[^()]*, )?line \d+\)$", "", error)
+    )
 
 
 class _Unmarked:
@@ -256,7 +258,7 @@ _LITERAL = re.compile(r'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"(?:@[A-Za-z]+(?:-[A-Za-z
 _BLANK = re.compile(r"_:[\w](?:[\w.-]*[\w-])?")
 
 
-def _table(document: Document, source: Input, config: Config, report: Report) -> Iterator[Text]:
+def _table(document: Document, source: Input, _: Config, report: Report) -> Iterator[Text]:
     """Three columns: `<iri>` or a bare name, `_:blank`, `"literal"` as in N-Triples; a usual header is passed over."""
     lines = codecs.getreader("utf-8-sig")(source)  # type: ignore[arg-type]
     dialect = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if document.syntax.name == "tsv" else {"delimiter": ",", "strict": True}
@@ -309,7 +311,7 @@ def _cell_as_node(cell: str) -> str:
 
 
 _WAYS: dict[str, Callable[[Document, Input, Config, Report], Iterator[Text]]] = {
-    "lines": lambda document, source, config, report: _whole_lines(source),
+    "lines": _whole_lines,
     "parsed": _parsed,
     "sandboxed": _sandboxed,
     "table": _table,
@@ -443,9 +445,7 @@ class _Complaints:
             self._census.problems.append(problem)
 
 
-def read_batches(
-    documents: Sequence[Document], config: Config, census: Census, progress: Progress, share: float = 1.0
-) -> Iterator[kernels.Batch]:
+def read_batches(documents: Sequence[Document], config: Config, census: Census, progress: Progress, share: float = 1.0) -> Iterator[kernels.Batch]:
     """All statements of all documents, in the order of the text, whatever the number of threads; or the first part of each."""
     seed = secrets.randbits(64)
     done = 0

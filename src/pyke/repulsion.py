@@ -28,44 +28,40 @@ def draw_repellers(similar: Matrix, wanted: int, seed: int, threads: int) -> Rep
     blocks = -(-particles // BLOCK_ROWS)
     pools = np.empty((blocks, pool_size(particles, wanted)), np.int32)
     members = np.zeros((particles, min(wanted, particles)), np.uint16)
-    count = np.zeros(particles, np.uint16)
+    counts = np.zeros(particles, np.uint16)
 
     def draw(begin: int, end: int) -> None:
-        kernels.draw_repellers(np.uint64(seed), similar.offsets, similar.columns, BLOCK_ROWS, begin, end, pools, members, count)
+        kernels.draw_repellers(np.uint64(seed), similar.offsets, similar.columns, BLOCK_ROWS, begin, end, pools, members, counts)
 
     in_parts(threads, blocks, draw)
-    short = np.flatnonzero(count < members.shape[1]) if pools.shape[1] < particles else np.zeros(0, np.int64)
-    return _with_hubs(similar, short, seed, pools, members, count)
+    offsets = np.arange(blocks + 1, dtype=np.int64) * pools.shape[1]
+    repellers = Repellers(offsets, pools.ravel(), members, counts)
+    return _with_hubs(similar, repellers, seed) if pools.shape[1] < particles else repellers
 
 
-def _with_hubs(similar: Matrix, short: Ids, seed: int, pools: Ids, members: Ids, count: Ids) -> Repellers:
-    """Gives the particles that found too few in their pool the rest of what there is."""
-    joined: dict[int, list[Ids]] = {}
-    for x in short:
+def _with_hubs(similar: Matrix, repellers: Repellers, seed: int) -> Repellers:
+    """Gives the particles that found too few in their pool what there is elsewhere; it joins the pool of their block."""
+    members, counts, wanted = repellers.members, repellers.counts, repellers.members.shape[1]
+    sizes = np.diff(repellers.pool_offsets)
+    pools = np.split(repellers.pool, repellers.pool_offsets[1:-1])
+    for x in np.flatnonzero(counts < wanted).tolist():
         block = x // BLOCK_ROWS
-        free = np.ones(similar.rows, bool)
-        free[similar.columns[similar.offsets[x] : similar.offsets[x + 1]]] = False
-        free[x] = False
-        drawn = _draw(np.flatnonzero(free), members.shape[1], seed, int(x))
-        more = joined.setdefault(block, [])
-        first = pools.shape[1] + sum(len(part) for part in more)
-        members[x, : len(drawn)] = np.arange(first, first + len(drawn))
-        count[x] = len(drawn)
-        more.append(drawn)
-    lengths = np.full(len(pools), pools.shape[1], np.int64)
-    for block, parts in joined.items():
-        lengths[block] += sum(len(part) for part in parts)
-    offsets = np.zeros(len(pools) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    if not joined:
-        return Repellers(offsets, pools.ravel(), members, count)
-    pieces = [piece for block in range(len(pools)) for piece in (pools[block], *joined.get(block, ()))]
-    return Repellers(offsets, np.concatenate(pieces), members, count)
+        drawn = _draw_anywhere(similar, x, wanted, seed)
+        members[x, : len(drawn)] = sizes[block] + np.arange(len(drawn))
+        counts[x] = len(drawn)
+        pools[block] = np.append(pools[block], drawn)
+        sizes[block] += len(drawn)
+    return Repellers(np.append(np.int64(0), np.cumsum(sizes)), np.concatenate(pools), members, counts)
 
 
-def _draw(candidates: Ids, wanted: int, seed: int, x: int) -> Ids:
-    """`wanted` of the candidates, all equally likely."""
-    if len(candidates) > wanted:
-        bits = np.array([kernels.random_bits(np.uint64(seed), kernels.HUB, x, int(y)) for y in candidates])
-        candidates = np.sort(candidates[np.argsort(bits, kind="stable")[:wanted]])
-    return candidates.astype(np.int32)
+def _draw_anywhere(similar: Matrix, x: int, wanted: int, seed: int) -> Ids:
+    """`wanted` of all particles that x is not similar to, all equally likely."""
+    free = np.ones(similar.rows, bool)
+    free[similar.columns[similar.offsets[x] : similar.offsets[x + 1]]] = False
+    free[x] = False
+    candidates = np.flatnonzero(free).astype(np.int32)
+    if len(candidates) <= wanted:
+        return candidates
+    bits = np.empty(len(candidates), np.uint64)
+    kernels.random_keys(np.uint64(seed), kernels.HUB, x, candidates, bits)
+    return np.sort(candidates[np.argsort(bits, kind="stable")[:wanted]])

@@ -43,15 +43,15 @@ class GuardedXml:
         self._parser.EntityDeclHandler = self._entity
         self._parser.buffer_text = True
 
-    def _open(self, name: str, attributes: dict[str, str]) -> None:
+    def _open(self, *_: Any) -> None:
         self._depth += 1
         if self._depth > GREATEST_XML_DEPTH:
             raise Refused(f"elements nested deeper than {GREATEST_XML_DEPTH}", self._parser.CurrentLineNumber)
 
-    def _close(self, name: str) -> None:
+    def _close(self, *_: Any) -> None:
         self._depth -= 1
 
-    def _entity(self, name: str, parameter: int, value: str | None, base: Any, system: Any, public: Any, notation: Any) -> None:
+    def _entity(self, name: str, _parameter: int, value: str | None, *_: Any) -> None:
         # Editors abbreviate namespaces with entities, which is fine; entities made of entities are how bombs are built.
         if value is not None and ("&" in value or "%" in value or len(value) > GREATEST_ENTITY):
             raise Refused(f"the entity {name!r} is long or made of other entities", self._parser.CurrentLineNumber)

@@ -143,7 +143,7 @@ def _system(springs: Matrix, repellers: Repellers, config: Config) -> kernels.Sy
         pool_offsets=repellers.pool_offsets,
         pool=repellers.pool,
         members=repellers.members,
-        count=repellers.count,
+        counts=repellers.counts,
         block_rows=BLOCK_ROWS,
         omega=np.float32(config.omega),
     )

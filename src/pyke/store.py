@@ -71,15 +71,14 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if manifest.get("version") != VERSION:
         raise DamagedStore(f"{path} has format version {manifest.get('version')}; this program reads version {VERSION}")
     files = manifest.get("files")
-    for name in (*_ARRAYS, *_TEXTS):
-        entry = files.get(name) if isinstance(files, dict) else None
+    if not isinstance(files, dict) or set(files) != {*_ARRAYS, *_TEXTS}:
+        raise DamagedStore(f"{file} does not name the files of an embedding")
+    for name, entry in files.items():
         if not isinstance(entry, dict) or not isinstance(entry.get("bytes"), int) or not isinstance(entry.get("sha256"), str):
             raise DamagedStore(f"{file} does not describe {name}")
         size = (path / name).stat().st_size if (path / name).is_file() else -1
         if size != entry["bytes"]:
             raise DamagedStore(f"{path / name} has {max(size, 0)} bytes instead of {entry['bytes']}" if size >= 0 else f"{path / name} is missing")
-    if set(files) != {*_ARRAYS, *_TEXTS}:
-        raise DamagedStore(f"{file} names files that are no part of an embedding")
     return manifest
 
 

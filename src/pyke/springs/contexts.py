@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyke import kernels
-from pyke.graph import LITERAL, Graph, Ids, Similarities
+from pyke.graph import LITERAL, Graph, Ids, Offsets, Similarities
 from pyke.ids import sorted_columns
 
 
@@ -41,10 +41,10 @@ def context_similarities(graph: Graph) -> Similarities:
     return Similarities(base + contexts + object_contexts, events.terms[:n], events.contexts[:n], events.values[:n])
 
 
-def _event_counts(graph: Graph, links: tuple[Ids, ...], predicate_events: Ids) -> Ids:
+def _event_counts(graph: Graph, links: tuple[Ids, ...], predicate_events: Offsets) -> Offsets:
     """n(x): the events that each term is in, whether or not their context is a particle."""
     terms = len(graph.terms)
     counts = np.bincount(graph.subjects, minlength=terms) + np.bincount(links[0], minlength=terms)
     counts += 2 * np.bincount(links[2], minlength=terms)
     counts[graph.predicates] += predicate_events
-    return counts  # type: ignore[no-any-return]
+    return counts

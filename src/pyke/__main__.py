@@ -1,0 +1,5 @@
+"""python -m pyke."""
+
+from pyke.cli import main
+
+main()

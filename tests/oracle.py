@@ -1,0 +1,242 @@
+"""An independent slow truth: the paper's formulas and DESIGN's definitions in plain loops. It knows nothing of pyke or Numba.
+
+A triple is three strings. An object that begins with a quotation mark is a literal, and equal strings are equal literals;
+everything else is an IRI or a blank node. Similarities are rows: σ[x][y] is there, and positive, both ways or not at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+TINY = 1e-24  # the floor of squared distances in repulsion
+
+Triple = tuple[str, str, str]
+Particle = str | tuple[str, ...]  # a term; ("role", p, side); ("context", p, side, other)
+Rows = dict[Particle, dict[Particle, np.float32]]
+Vector = list[float]
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The graph
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def is_literal(node: str) -> bool:
+    return node.startswith('"')
+
+
+def counted(triples: Iterable[Triple], count_literals: bool = False, keep_duplicates: bool = False) -> list[Triple]:
+    """G: the statements that count, each once unless duplicates are kept."""
+    kept = [triple for triple in triples if count_literals or not is_literal(triple[2])]
+    return kept if keep_duplicates else list(dict.fromkeys(kept))
+
+
+def terms_of(triple: Triple) -> set[str]:
+    """{s, p, o} without literals."""
+    return {node for node in triple if not is_literal(node)}
+
+
+def vocabulary(graph: Iterable[Triple]) -> set[str]:
+    """V."""
+    return {term for triple in graph for term in terms_of(triple)}
+
+
+def predicates(graph: Iterable[Triple]) -> set[str]:
+    return {p for _, p, _ in graph}
+
+
+def types(graph: Sequence[Triple]) -> set[tuple[str, str]]:
+    """Who is of which class: a literal is no class, and predicates are no instances."""
+    return {(s, o) for s, p, o in graph if p == RDF_TYPE and not is_literal(o) and s not in predicates(graph)}
+
+
+def typed_subjects(graph: Sequence[Triple]) -> set[str]:
+    """S."""
+    return {s for s, _ in types(graph)}
+
+
+def classes(graph: Iterable[Triple]) -> set[str]:
+    """C: of predicates, too."""
+    return {o for _, p, o in graph if p == RDF_TYPE and not is_literal(o)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Similarities
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def ppmi(joint: int, x: int, y: int, total: int) -> np.float32:
+    """max(0, ln(P(x, y) / (P(x) P(y)))). The probabilities are fractions, so that independence is exactly 0."""
+    ratio = Fraction(joint, total) / (Fraction(x, total) * Fraction(y, total))
+    return np.float32(math.log(ratio)) if ratio > 1 else np.float32(0)
+
+
+def _rows(joint: dict[tuple[Particle, Particle], int], first: Counter[Particle], second: Counter[Particle], total: int) -> Rows:
+    rows: Rows = {}
+    for (x, y), n in joint.items():
+        sigma = ppmi(n, first[x], second[y], total)
+        if sigma > 0:
+            rows.setdefault(x, {})[y] = sigma
+            rows.setdefault(y, {})[x] = sigma
+    return rows
+
+
+def ppmi_similarities(graph: Sequence[Triple]) -> Rows:
+    """The paper's σ: of two different terms that stand in one triple, over triples."""
+    alone: Counter[Particle] = Counter(term for triple in graph for term in terms_of(triple))
+    joint: Counter[tuple[Particle, Particle]] = Counter(pair for triple in graph for pair in combinations(sorted(terms_of(triple)), 2))
+    return _rows(joint, alone, alone, len(graph))
+
+
+def events(graph: Iterable[Triple]) -> Counter[tuple[Particle, Particle]]:
+    """How often each term occurs in each role and context: six events per triple, two where the object is a literal."""
+    found: Counter[tuple[Particle, Particle]] = Counter()
+    for s, p, o in graph:
+        found[s, ("role", p, "subject")] += 1
+        found[p, ("role", p, "subject")] += 1
+        if not is_literal(o):
+            found[o, ("role", p, "object")] += 1
+            found[p, ("role", p, "object")] += 1
+            found[s, ("context", p, "subject", o)] += 1
+            found[o, ("context", p, "object", s)] += 1
+    return found
+
+
+def context_particles(graph: Sequence[Triple]) -> set[Particle]:
+    """Both roles of every predicate, and the contexts that two or more terms share."""
+    members = Counter(context for _, context in events(graph))
+    roles: set[Particle] = {("role", p, side) for p in predicates(graph) for side in ("subject", "object")}
+    return roles | {context for context, n in members.items() if context[0] == "context" and n > 1}
+
+
+def context_similarities(graph: Sequence[Triple]) -> Rows:
+    """σ of a term and a role or context that is a particle; the events of the others count, too."""
+    found = events(graph)
+    of_term: Counter[Particle] = Counter()
+    of_context: Counter[Particle] = Counter()
+    for (term, context), n in found.items():
+        of_term[term] += n
+        of_context[context] += n
+    particles = context_particles(graph)
+    joint = {(term, context): n for (term, context), n in found.items() if context in particles}
+    return _rows(joint, of_term, of_context, sum(found.values()))
+
+
+SIMILARITIES: dict[str, Callable[[Sequence[Triple]], Rows]] = {"ppmi": ppmi_similarities, "context": context_similarities}
+
+
+def attractors(row: dict[int, float], k: int) -> list[int]:
+    """P(x): the ids of the k largest σ, ties by smaller id."""
+    return sorted(row, key=lambda y: (-row[y], y))[:k]
+
+
+def may_repel(x: int, chosen: Sequence[int], similar: Collection[int], particles: int, wanted: int) -> bool:
+    """Whether `chosen` can be N(x): different particles, not x, with σ = 0; `wanted` of them, or all where there are fewer."""
+    eligible = set(range(particles)) - set(similar) - {x}
+    return set(chosen) <= eligible and len(set(chosen)) == len(chosen) == min(wanted, len(eligible))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Physics
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class System:
+    """P with σ, N, and the laws."""
+
+    attractors: list[dict[int, float]]
+    repellers: list[list[int]]
+    omega: float
+    repulsion: str = "radial"
+    mass: str = "stiffness"
+    rescale: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """Positions after an iteration; J of those before it; the sum of the distances that the forces moved the particles."""
+
+    positions: list[Vector]
+    objective: float
+    displacement: float
+
+
+def distance(x: Vector, y: Vector) -> float:
+    return math.sqrt(sum((b - a) ** 2 for a, b in zip(x, y, strict=True)))
+
+
+def _force(system: System, x: int, positions: list[Vector]) -> Vector:
+    """F_a / inertia + F_r on one particle."""
+    here = positions[x]
+    force = [0.0] * len(here)
+    springs = system.attractors[x]
+    inertia = sum(springs.values()) if system.mass == "stiffness" and springs else 1.0
+    for y, sigma in springs.items():
+        for i, there in enumerate(positions[y]):
+            force[i] += sigma * (there - here[i]) / inertia
+    for y in system.repellers[x]:
+        square = max(TINY, distance(here, positions[y]) ** 2)
+        for i, there in enumerate(positions[y]):
+            difference = there - here[i]
+            force[i] -= system.omega * difference / (square if system.repulsion == "radial" else max(TINY, difference**2))
+    return force
+
+
+def objective(system: System, positions: list[Vector]) -> float:
+    """J = Σ d over P − Σ d over N."""
+    j = 0.0
+    for x, here in enumerate(positions):
+        j += sum(distance(here, positions[y]) for y in system.attractors[x])
+        j -= sum(distance(here, positions[y]) for y in system.repellers[x])
+    return j
+
+
+def rescaled(positions: list[Vector]) -> list[Vector]:
+    """Every dimension moved into [0, 1]; one without width becomes 0."""
+    least, greatest = [min(column) for column in zip(*positions, strict=True)], [max(column) for column in zip(*positions, strict=True)]
+    return [[(a - low) / (high - low) if high > low else 0.0 for a, low, high in zip(x, least, greatest, strict=True)] for x in positions]
+
+
+def step(system: System, positions: list[Vector], energy: float) -> Step:
+    """One simultaneous update: x ← x + E · force, all from the positions before."""
+    moves = [[energy * f for f in _force(system, x, positions)] for x in range(len(positions))]
+    after = [[a + move for a, move in zip(x, moved, strict=True)] for x, moved in zip(positions, moves, strict=True)]
+    moved = sum(math.sqrt(sum(move**2 for move in moved)) for moved in moves)
+    return Step(rescaled(after) if system.rescale else after, objective(system, positions), moved)
+
+
+def run(system: System, positions: list[Vector], energy_release: float, iterations: int) -> list[Step]:
+    """Algorithm 1 without its stop rules."""
+    steps: list[Step] = []
+    for t in range(iterations):
+        steps.append(step(system, steps[-1].positions if steps else positions, 1 - t * energy_release))
+    return steps
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What embeddings are good for
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def nearest(vectors: Sequence[Vector], query: Vector, k: int, without: int = -1) -> list[int]:
+    """The k rows closest to a query, equals by smaller id."""
+    others = [y for y in range(len(vectors)) if y != without]
+    return sorted(others, key=lambda y: (sum((a - b) ** 2 for a, b in zip(vectors[y], query, strict=True)), y))[:k]
+
+
+def type_prediction(vectors: Sequence[Vector], types_of: Sequence[set[str]], mu: int) -> float:
+    """Mean over S of cos(type(x), Σ type(y) over the μ nearest y); row x of both arguments is the same member of S."""
+    score = 0.0
+    for x, own in enumerate(types_of):
+        found = Counter(name for y in nearest(vectors, vectors[x], mu, x) for name in types_of[y])
+        length = math.sqrt(len(own)) * math.sqrt(sum(n**2 for n in found.values()))
+        score += sum(found[name] for name in own) / length if length else 0.0
+    return score / len(types_of)

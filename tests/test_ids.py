@@ -1,0 +1,282 @@
+"""Terms ↔ ids, and what is counted. The other files take their random graphs from here."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import RDF_TYPE, Triple
+
+from pyke import ids, kernels, rdf
+from pyke.config import Config
+from pyke.errors import UnknownTerm
+from pyke.graph import LITERAL, Census, Graph, Terms, Texts
+from pyke.pipeline import Run
+
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+PREF_LABEL = "http://www.w3.org/2004/02/skos/core#prefLabel"
+
+# Few nodes, so that predicates are subjects and objects, s = p, s = o and s = p = o, and statements come twice.
+NODES = ["e:a", "e:b", "e:c", "e:d", "e:e", "e:f", "e:p", "e:q", RDF_TYPE]
+BLANKS = ["_:x", "_:y"]
+# As it is written: as it is meant.
+LITERALS = {'"1"': '"1"', '"1"^^<http://www.w3.org/2001/XMLSchema#string>': '"1"', '"\\u0031"': '"1"', '"1"@en': '"1"@en', '"1"@EN': '"1"@en', '"1"^^<e:a>': '"1"^^<e:a>'}  # fmt: skip
+WAYS = [{"count_literals": count, "keep_duplicates": keep} for count, keep in product((False, True), repeat=2)]
+
+
+@st.composite
+def _graphs(draw: st.DrawFn) -> list[Triple]:
+    """Statements as they are written; in some graphs, one term stands beside nearly every other."""
+    subjects, objects = st.sampled_from(NODES + BLANKS), st.sampled_from(NODES + BLANKS + list(LITERALS))
+    triples = draw(st.lists(st.tuples(subjects, st.sampled_from(["e:p", "e:q", "e:a", RDF_TYPE]), objects), max_size=30))
+    hub = draw(st.sampled_from(["", "e:hub", "e:a"]))
+    return triples + [(s, p, hub) for s, p, _ in triples if hub]
+
+
+GRAPHS = _graphs()
+
+
+def many(examples: int) -> settings:
+    """The same examples in every run."""
+    return settings(max_examples=examples, derandomize=True, deadline=None)
+
+
+def as_meant(triples: Sequence[Triple], document: int | None = None) -> list[Triple]:
+    """Statements as the oracle takes them: equal literals spelled alike, blank nodes named after their document."""
+
+    def name(node: str) -> str:
+        return f"_:d{document}_{node[2:]}" if node.startswith("_:") and document is not None else node
+
+    return [(name(s), p, LITERALS.get(o, name(o))) for s, p, o in triples]
+
+
+def as_text(triples: Sequence[Triple]) -> str:
+    """Statements as N-Triples."""
+    return "".join(" ".join(node if node[0] in '_"' else f"<{node}>" for node in triple) + " .\n" for triple in triples)
+
+
+@cache
+def _dialect(prefix: bytes) -> kernels.Dialect:
+    return rdf.dialect(20, False, False, prefix)
+
+
+def batches_of(*texts: str) -> Iterator[kernels.Batch]:
+    """N-Triples documents, without the cost of files; all of their lines must be plain to the tokenizer."""
+    for number, text in enumerate(texts):
+        data = np.frombuffer(bytearray(text.encode()), np.uint8)
+        dialect = _dialect(b"d%d_" % number if len(texts) > 1 else b"")
+        batch = rdf.new_batch(len(data), len(dialect.blank_prefix))
+        assert kernels.tokenize(data, 0, len(data), dialect, batch) == len(data)
+        yield batch
+
+
+def collect(batches: Iterable[kernels.Batch], **parameters: Any) -> Graph:
+    collector = ids.Collector()
+    for batch in batches:
+        collector.add(batch)
+    return collector.finish(Config(threads=1, **parameters), Census())
+
+
+def graph_of(*texts: str, **parameters: Any) -> Graph:
+    """The graph in some N-Triples documents."""
+    return collect(batches_of(*texts), **parameters)
+
+
+def triples_in(graph: Graph) -> Counter[Triple]:
+    """The graph's triples as strings; all literals look alike."""
+    columns = (graph.subjects, graph.predicates[graph.predicates_of], graph.objects)
+    named = ((graph.terms[s], graph.terms[p], '"' if o == LITERAL else graph.terms[o]) for s, p, o in zip(*columns, strict=True))
+    return Counter(named)
+
+
+COUNTS = ("statements", "triples", "terms", "typed_subjects", "classes", "literals", "duplicates", "blank_nodes", "predicates", "terms_only_with_literals")  # fmt: skip
+
+
+def counts_of(graph: Graph) -> dict[str, int]:
+    return {name: getattr(graph.census, name) for name in COUNTS}
+
+
+@given(GRAPHS, st.one_of(st.none(), st.integers(0, 30)))
+@many(1000)
+def test_what_is_counted_is_what_the_oracle_counts(triples: list[Triple], cut: int | None) -> None:
+    documents = [triples] if cut is None else [triples[:cut], triples[cut:]]
+    meant = [triple for n, document in enumerate(documents) for triple in as_meant(document, None if cut is None else n)]
+    literal = [triple for triple in meant if oracle.is_literal(triple[2])]
+    batches = list(batches_of(*map(as_text, documents)))
+    for way in WAYS:
+        graph = collect(batches, **way)
+        truth = oracle.counted(meant, **way)
+        terms, literals = oracle.vocabulary(truth), literal if way["keep_duplicates"] else set(literal)
+        assert sorted(graph.terms) == sorted(terms)
+        assert triples_in(graph) == Counter((s, p, '"' if oracle.is_literal(o) else o) for s, p, o in truth)
+        assert {(graph.terms[s], graph.terms[o]) for s, o in graph.types} == oracle.types(truth)
+        assert len(graph.types) == len(oracle.types(truth))
+        assert {graph.terms[p] for p in graph.predicates} == oracle.predicates(truth)
+        assert counts_of(graph) == {
+            "statements": len(meant),
+            "triples": len(truth),
+            "terms": len(terms),
+            "typed_subjects": len(oracle.typed_subjects(truth)),
+            "classes": len(oracle.classes(truth)),
+            "literals": len(literals),
+            "duplicates": 0 if way["keep_duplicates"] else len(meant) - len(set(meant)),
+            "blank_nodes": sum(term.startswith("_:") for term in terms),
+            "predicates": len(oracle.predicates(truth)),
+            "terms_only_with_literals": len(oracle.vocabulary(meant) - terms),
+        }
+        rows = np.column_stack([graph.subjects, graph.predicates_of, graph.objects])
+        assert (np.lexsort(rows.T[::-1]) == np.arange(len(rows))).all(), "sorted by subject, predicate, object"
+
+
+@given(GRAPHS, st.randoms(use_true_random=False))
+@many(200)
+def test_the_order_of_lines_changes_no_count(triples: list[Triple], shuffler: random.Random) -> None:
+    shuffled = shuffler.sample(triples, len(triples))
+    for way in WAYS:
+        graph, other = graph_of(as_text(triples), **way), graph_of(as_text(shuffled), **way)
+        assert counts_of(other) == counts_of(graph)
+        assert triples_in(other) == triples_in(graph)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_the_order_of_files_changes_no_count(tmp_path: Path, way: dict[str, bool]) -> None:
+    draw = random.Random(1)
+    paths = [tmp_path / f"{name}.nt" for name in "abc"]
+    for path in paths:
+        path.write_text(
+            as_text([(draw.choice(NODES + BLANKS), draw.choice(NODES), draw.choice(NODES + BLANKS + list(LITERALS))) for _ in range(300)])
+        )
+    counts = [counts_of(Run(list(order), Config(threads=2, **way)).read()) for order in permutations(paths)]
+    assert counts.count(counts[0]) == len(counts) == 6
+    assert counts[0]["blank_nodes"] == 6, "two in each file"
+    assert (counts[0]["duplicates"] > 0) != way["keep_duplicates"]
+
+
+def test_rdf_type_types_nothing_where_it_is_no_predicate() -> None:
+    """The id of rdf:type is below that of a predicate, which must not be taken for it."""
+    census = graph_of(as_text([(RDF_TYPE, "e:p", "e:o")])).census
+    assert (census.typed_subjects, census.classes) == (0, 0)
+
+
+def test_a_term_beside_literals_only_has_no_id() -> None:
+    text = as_text([("e:a", "e:p", '"1"'), ("e:b", "e:q", "e:c")])
+    assert list(graph_of(text).terms) == ["e:b", "e:q", "e:c"]
+    assert list(graph_of(text, count_literals=True).terms) == ["e:a", "e:p", "e:b", "e:q", "e:c"]
+
+
+def test_ids_follow_the_first_appearance_however_much_the_dictionary_grows() -> None:
+    """Enough terms to enlarge every array of the collector, spread over batches that share most of them."""
+    texts = ["".join(f"<e:{n}> <e:p> <e:{n * 7 % 9001}> .\n" for n in range(start, start + 3000)) for start in range(0, 12000, 2000)]
+    graph = graph_of(*texts)
+    appearance = dict.fromkeys(node.strip("<>") for text in texts for line in text.splitlines() for node in line.split()[:3])
+    assert list(graph.terms) == list(appearance)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(LITERAL, 5)), max_size=30))
+@many(100)
+def test_columns_are_sorted_alike_whether_or_not_a_row_fits_64_bits(rows: list[tuple[int, int, int]]) -> None:
+    columns = np.array(rows, np.int32).reshape(-1, 3)
+    for seconds, terms in ((4, 6), (2**20, ids.GREATEST_ID)):
+        result = ids.sorted_columns([np.ascontiguousarray(column) for column in columns.T], seconds, terms)
+        assert list(zip(*(column.tolist() for column in result), strict=True)) == sorted(rows)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Blank nodes and labels
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_blank_nodes_without_a_label_are_named_alike_in_every_run(tmp_path: Path) -> None:
+    """pyoxigraph gives them random labels, of which one in seventeen is shorter than 32 digits: hence so many."""
+    path = tmp_path / "a.ttl"
+    path.write_text("<e:a> <e:p> _:named, " + ", ".join("[ <e:q> [] ]" for _ in range(200)) + ".")
+    first, second = (list(Run([path], Config(threads=1)).read().terms) for _ in range(2))
+    assert first == second
+    assert len(first) == len(set(first)) == 404
+    assert "_:named" in first
+
+
+def test_a_label_that_somebody_wrote_stays_apart_from_the_generated_ones(tmp_path: Path) -> None:
+    path = tmp_path / "a.ttl"
+    path.write_text("<e:a> <e:p> _:anon0, _:anon1, [], [] .")
+    terms = list(Run([path], Config(threads=1)).read().terms)
+    assert {"_:anon0", "_:anon1"} < set(terms)
+    assert len(set(terms)) == 6
+
+
+@pytest.mark.parametrize(
+    ("literals", "best"),
+    [
+        (['"plain"', '"english"@en', '"deutsch"@de'], "english"),
+        (['"deutsch"@de', '"plain"'], "plain"),
+        (['"deutsch"@de', '"français"@fr'], "deutsch"),
+        (['"plain"', '"american"@en-US'], "american"),
+        (['"old english"@ang', '"plain"'], "plain"),
+        (['"mail@en"', '"english"@EN'], "english"),
+        (['"one"@en', '"two"@en'], "one"),
+        (['"typed"^^<http://www.w3.org/2001/XMLSchema#string>', '"deutsch"@de'], "typed"),
+        (['"line\\nbreak \\u00e9 \\"quoted\\""'], 'line\nbreak é "quoted"'),
+        (['""'], ""),
+    ],
+)
+@pytest.mark.parametrize("predicate", [LABEL, PREF_LABEL])
+def test_a_label_is_english_before_untagged_before_any_other(predicate: str, literals: list[str], best: str) -> None:
+    """The neighbours' labels, on both sides, must not run into it."""
+    around = [("e:a", LABEL, '"before"'), ("e:b", "e:p", "e:a"), ("e:c", "e:p", "e:a")]
+    text = as_text([*around, *[("e:b", predicate, literal) for literal in literals], ("e:c", LABEL, '"after"')])
+    graph = graph_of(text)
+    labels = dict(zip((graph.terms[i] for i in graph.labelled), graph.labels, strict=True))
+    assert labels == {"e:a": "before", "e:b": best, "e:c": "after"}
+    assert (np.diff(graph.labelled) > 0).all()
+
+
+def test_labels_of_terms_that_do_not_count_are_left_out() -> None:
+    graph = graph_of(as_text([("e:a", LABEL, '"a"'), ("e:b", LABEL, '"b"'), ("e:b", "e:p", "e:c"), ("e:b", "e:p", '"no label"')]))
+    assert list(graph.labels) == ["b"]
+    assert [graph.terms[i] for i in graph.labelled] == ["e:b"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Terms
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.text(st.sampled_from("ab:é𝛔"), min_size=1, max_size=4), unique=True), st.text(st.sampled_from("ab:é𝛔"), max_size=5))
+@many(300)
+def test_terms_find_every_term_and_nothing_else(names: list[str], other: str) -> None:
+    terms = Terms.of(names)
+    assert list(terms) == names
+    for wanted in [*names, other]:
+        place = names.index(wanted) if wanted in names else -1
+        assert terms.find(wanted) == place
+        assert (wanted in terms) == (place >= 0)
+
+
+@pytest.mark.parametrize("absent", ["e:b", "e:", "", "e:a\n", "e:a\ne:bc", "\udcff", "e:\ud800"])
+def test_a_term_that_is_not_there_is_unknown(absent: str) -> None:
+    """Also one that is no Unicode text: so the command line hands on bytes that it cannot decode."""
+    terms = Terms.of(["e:a", "e:bc"])
+    assert absent not in terms
+    with pytest.raises(UnknownTerm, match="no term"):
+        terms.id(absent)
+
+
+def test_something_that_is_no_text_is_no_term() -> None:
+    assert 0 not in Terms.of(["e:a"])
+    assert b"e:a" not in Terms.of(["e:a"])
+
+
+@pytest.mark.parametrize("at", [-1, 2])
+def test_there_are_no_texts_beyond_the_ends(at: int) -> None:
+    with pytest.raises(IndexError):
+        Texts.of(["a", ""])[at]
