@@ -406,8 +406,7 @@ class _Shown:
 
     def __enter__(self) -> Progress:
         self.progress = _Live() if sys.stderr.isatty() else _Plain()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._hear)
+        self._before = {number: signal.signal(number, self._hear) for number in (signal.SIGINT, signal.SIGTERM)}
         if isinstance(self.progress, _Live):
             self.progress.bars.start()
         from pyke import kernels
@@ -422,6 +421,8 @@ class _Shown:
         self.progress.signal = number
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
         if isinstance(self.progress, _Live):
             if error is None:
                 self.progress._finish()

@@ -171,22 +171,29 @@ def read_census(inputs: Inputs, config: Config, progress: Progress | None = None
 
 
 def make_plan(inputs: Inputs, config: Config, progress: Progress | None = None, sample_bytes: int = SAMPLE_BYTES) -> Plan:
-    """What a run would take. Small inputs are counted to the end; of large ones a part, and half of it, to see how counts grow."""
+    """What a run would take. Small inputs are counted to the end; of large ones a part, and a third of it, to see how counts grow."""
     documents = Run(inputs, config).documents
     if any(document.name == "-" for document in documents):
         raise UsageError("standard input can be read only once: save it to a file to plan a run")
+    total = sum(document.size for document in documents)
     text = sum(document.size * (TYPICAL_RATIO if document.compression else 1) for document in documents)
     share = min(1.0, sample_bytes / max(1, text))
-    samples = [_sample(Run(inputs, replace(config, memory=None), progress, part)) for part in ((share,) if share == 1 else (share, share / 2))]
-    sizes = samples[0].sizes if share == 1 else samples[0].sizes.grown(samples[1].sizes, 1 / share)
-    seconds = {stage.name: stage.seconds / share for stage in samples[0].stages}
-    return planning.plan(sizes, config, seconds, simulation.iterations(config), share)
+    unlimited = replace(config, memory=None)
+    run, read = _sample(Run(inputs, unlimited, progress, share))
+    sizes = run.sizes
+    if read < total:
+        smaller, smaller_read = _sample(Run(inputs, unlimited, progress, share / 3))
+        if smaller_read < read:
+            sizes = sizes.grown(smaller.sizes, read / smaller_read, total / read)
+    seconds = {stage.name: stage.seconds * total / read for stage in run.stages}
+    return planning.plan(sizes, config, seconds, simulation.iterations(config), read / total)
 
 
-def _sample(run: Run) -> Run:
-    """Counts a part of a graph."""
-    run.find_forces(run.read())
-    return run
+def _sample(run: Run) -> tuple[Run, int]:
+    """Counts a part of a graph; the run that knows the counts, and the bytes that it read."""
+    graph = run.read()
+    run.find_forces(graph)
+    return run, graph.census.bytes
 
 
 def _why_empty(census: Census) -> str:

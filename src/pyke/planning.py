@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import log2
+from math import log
 
 from pyke.config import Config, format_size
 from pyke.errors import OverBudget
@@ -33,14 +33,12 @@ class Sizes:
     particles: int = 0
     springs: int = 0
 
-    def grown(self, half: Sizes, factor: float) -> Sizes:
-        """Extrapolates a sample to `factor` times its size, by how it grew from a sample half as large (Heaps' law)."""
+    def grown(self, smaller: Sizes, ratio: float, factor: float) -> Sizes:
+        """Extrapolates to `factor` times the text, by how counts grew from a sample that was `ratio` times smaller (Heaps' law)."""
         grown = {}
         for name, value in vars(self).items():
-            before = max(1, getattr(half, name))
-            # Counts grow at most with the text, and a count that is nearly complete hardly grows at all.
-            growth = min(2.0, max(1.0, value / before))
-            grown[name] = int(value * growth ** log2(factor))
+            exponent = log(max(1, value) / max(1, getattr(smaller, name))) / log(ratio)
+            grown[name] = int(value * factor ** min(1.0, max(0.0, exponent)))
         return Sizes(**grown)
 
 
@@ -146,5 +144,5 @@ def check(made: Plan, config: Config) -> None:
 
 def _refuse_beyond(config: Config, stage: str, needed: int) -> None:
     if config.memory is not None and needed > config.memory:
-        raise OverBudget(f"{stage} needs {format_size(needed)} of memory, and {format_size(config.memory)} are allowed. "
-                         f"Give --memory {format_size(1.05 * needed).replace(' ', '')} or more, or fewer --dimensions, --k or --repellers.")  # fmt: skip
+        raise OverBudget(f"{stage} needs {format_size(needed)} of memory; {format_size(config.memory)} are allowed. "
+                         f"Give --memory {format_size(1.05 * needed).replace(' ', '')} or more, or fewer --dimensions or --k.")  # fmt: skip

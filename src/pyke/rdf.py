@@ -20,7 +20,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any
 
@@ -454,11 +453,9 @@ def read_batches(documents: Sequence[Document], config: Config, census: Census, 
             with Input(document.name, document.compression) as source:
                 complaints = _Complaints(document, config, census)
                 reader = _BlockReader(document, number if len(documents) > 1 else None, config, seed)
-                blocks = read_ahead(_WAYS[document.syntax.kind](document, source, config, complaints.add))
-                if share < 1:
-                    blocks = takewhile(lambda _, source=source: source.consumed <= share * source.size, blocks)  # type: ignore[misc]
+                blocks = _first_part(_WAYS[document.syntax.kind](document, source, config, complaints.add), source, share)
                 lines = 0
-                for stretch in _in_order(pool, reader.read, blocks, 2 * config.threads + 1):
+                for stretch in _in_order(pool, reader.read, read_ahead(blocks), 2 * config.threads + 1):
                     for line, message in stretch.problems:
                         complaints.add(lines + line, message)
                     lines += stretch.lines
@@ -466,6 +463,14 @@ def read_batches(documents: Sequence[Document], config: Config, census: Census, 
                     progress.advance(done + source.consumed)
                 done += source.consumed
     census.bytes = done
+
+
+def _first_part(blocks: Iterator[Text], source: Input, share: float) -> Iterator[Text]:
+    """The blocks of about the first `share` of an input."""
+    for block in blocks:
+        yield block
+        if share < 1 and source.consumed >= share * source.size:
+            return
 
 
 def _in_order(pool: ThreadPoolExecutor, work: Callable[[Text], _Stretch], blocks: Iterable[Text], depth: int) -> Iterator[_Stretch]:

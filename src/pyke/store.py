@@ -86,7 +86,7 @@ def _map_array(path: Path, name: str, manifest: dict[str, Any]) -> NDArray[Any]:
     kind, axes = _ARRAYS[name]
     try:
         array: NDArray[Any] = np.load(path / name, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError, SyntaxError) as error:
+    except Exception as error:  # a damaged header makes NumPy raise errors of many kinds
         raise DamagedStore(f"{path / name} is no array: {error}") from None
     if array.dtype != kind or array.ndim != axes or not array.flags.c_contiguous:
         raise DamagedStore(f"{path / name} has the wrong type or shape: {array.dtype}, {array.shape}")

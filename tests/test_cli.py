@@ -1,0 +1,230 @@
+"""The command line: what it prints, its exit codes, and what signals do."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import FAMILY
+from pyke import cli
+from test_pipeline import random_graph
+
+MANY_ITERATIONS = ("--energy-release", "0.0002", "--epsilon", "0", "--checkpoint-seconds", "0")
+
+
+def process(*arguments: str | Path, limit: int = 0) -> subprocess.CompletedProcess[str]:
+    """Runs the command line in a process of its own, with a limit on the size of files if one is given."""
+    return subprocess.run(
+        [sys.executable, "-m", "pyke", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))) if limit else None,
+    )
+
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def pyke(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """The command line, called in this process: the same code, without the second that a start takes."""
+
+    def call(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["pyke", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        capfd.readouterr()
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        shown = capfd.readouterr()
+        return subprocess.CompletedProcess(sys.argv, code, shown.out, shown.err)
+
+    return call
+
+
+def test_embed_shows_counts_stages_and_why_it_stopped(pyke: Command, family: Path, tmp_path: Path) -> None:
+    run = pyke("embed", family, "-o", tmp_path / "out", "--dimensions", "5")
+    assert run.returncode == 0, run.stderr
+    for words in ("statements", "triples with literals", "|V|", "|S|", "|C|", "simulation", "peak memory", "stopped by energy", "25 iterations"):
+        assert words in run.stdout
+    assert "reading …" in run.stderr
+
+
+def test_embed_speaks_json(pyke: Command, family: Path, tmp_path: Path) -> None:
+    run = pyke("embed", family, "-o", tmp_path / "out", "--json")
+    assert json.loads(run.stdout)["census"]["terms"] == 9
+
+
+def test_info_has_the_promised_keys(pyke: Command, family: Path) -> None:
+    counts = json.loads(pyke("info", family, "--json").stdout)
+    wanted = {"triples": 8, "terms": 9, "typed_subjects": 5, "classes": 2, "literals": 2, "blank_nodes": 0, "duplicates": 0, "errors": 0}
+    assert {key: counts[key] for key in wanted} == wanted
+
+
+def test_info_counts_repeated_lines_if_they_are_to_count(pyke: Command, tmp_path: Path) -> None:
+    path = tmp_path / "twice.nt"
+    path.write_text(2 * FAMILY)
+    once = json.loads(pyke("info", path, "--json").stdout)
+    twice = json.loads(pyke("info", path, "--json", "--keep-duplicates").stdout)
+    assert (once["triples"], once["duplicates"]) == (8, 10)
+    assert (twice["triples"], twice["literals"], twice["duplicates"]) == (16, 4, 0)
+
+
+def test_info_reads_standard_input(pyke: Command) -> None:
+    assert json.loads(pyke("info", "-", "--format", "ntriples", "--json", stdin=FAMILY.encode()).stdout)["triples"] == 8
+
+
+def test_nearest_prints_a_table_or_json(pyke: Command, family: Path, tmp_path: Path) -> None:
+    pyke("embed", family, "-o", tmp_path / "out")
+    assert "http://e/" in pyke("nearest", tmp_path / "out", "http://e/anna", "-k", "2").stdout
+    neighbours = json.loads(pyke("nearest", tmp_path / "out", "<http://e/michelle>", "-k", "8", "--json").stdout)
+    assert len(neighbours) == 8
+    assert [neighbour["label"] for neighbour in neighbours if neighbour["term"] == "http://e/anna"] == ["Anna"]
+
+
+def test_labels_cannot_speak_to_the_terminal(pyke: Command, tmp_path: Path) -> None:
+    path = tmp_path / "evil.nt"
+    path.write_text(FAMILY + '<http://e/heinz> <http://www.w3.org/2000/01/rdf-schema#label> "\\u001B[31m[bold]x\\r" .\n')
+    pyke("embed", path, "-o", tmp_path / "out")
+    shown = pyke("nearest", tmp_path / "out", "http://e/anna").stdout
+    assert "\x1b" not in shown
+    assert "\\u001b[31m[bold]x\\u000d" in shown
+
+
+def test_verify_says_what_is_sound_and_what_is_not(pyke: Command, family: Path, tmp_path: Path) -> None:
+    pyke("embed", family, "-o", tmp_path / "out")
+    assert "whole and sound" in pyke("verify", tmp_path / "out").stdout
+    with (tmp_path / "out" / "vectors.npy").open("r+b") as file:
+        file.seek(200)
+        file.write(b"\xff")
+    run = pyke("verify", tmp_path / "out")
+    assert run.returncode == 65
+    assert "vectors.npy" in run.stderr
+
+
+def test_plan_prints_stages_and_refuses_what_does_not_fit(pyke: Command, family: Path) -> None:
+    assert "whole run" in pyke("plan", family).stdout
+    assert json.loads(pyke("plan", family, "--json").stdout)["peak_bytes"] > 10**8
+    run = pyke("plan", family, "--memory", "50MB")
+    assert run.returncode == 75
+    assert "Give --memory" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("embed", "missing.nt", "-o", "out"), 66, "missing.nt: there is no such file"),
+        (("embed", "empty.nt", "-o", "out"), 65, "no triples"),
+        (("embed", "literals.nt", "-o", "out"), 65, "--count-literals"),
+        (("embed", "bad.nt", "-o", "out"), 65, "bad.nt:2: "),
+        (("embed", "cut.nt.gz", "-o", "out"), 65, "cut off"),
+        (("embed", "binary.nt", "-o", "out"), 65, "binary.nt:1: "),
+        (("embed", "graph.txt", "-o", "out"), 2, "--format"),
+        (("embed", "good.nt", "-o", "taken"), 73, "--force"),
+        (("embed", "good.nt", "-o", "out", "--dimensions", "0"), 2, "dimensions"),
+        (("embed", "good.nt", "-o", "out", "--omega", "nan"), 2, "omega"),
+        (("embed", "good.nt", "-o", "out", "--similarity", "x"), 2, "context, ppmi"),
+        (("embed", "good.nt", "-o", "out", "--preset", "x"), 2, "default, paper"),
+        (("embed", "good.nt", "-o", "out", "--memory", "lots"), 2, "no size"),
+        (("embed", "good.nt", "-o", "out", "--memory", "50MB"), 75, "needs"),
+        (("embed", "good.nt", "-o", "good.nt/out"), 74, "cannot write"),
+        (("embed", "-", "-o", "out"), 2, "standard input"),
+        (("embed", "good.nt"), 2, "--output"),
+        (("embed", "hollow", "-o", "out"), 66, "no file in it"),
+        (("nearest", "nowhere", "http://e/anna"), 66, "manifest.json"),
+        (("verify", "nowhere"), 66, "manifest.json"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_bad_input_has_its_exit_code_and_says_what_to_do(
+    pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    contents = {
+        "empty.nt": b"",
+        "good.nt": FAMILY.encode(),
+        "literals.nt": b'<http://e/s> <http://e/p> "x" .\n',
+        "bad.nt": b"<http://e/s> <http://e/p> <http://e/o> .\n<http://e/s> <http://e/p> .\n",
+        "cut.nt.gz": bytes.fromhex("1f8b0800000000000003b3c92829"),
+        "binary.nt": bytes(range(256)) * 4,
+        "graph.txt": FAMILY.encode(),
+    }
+    for name, content in contents.items():
+        Path(name).write_bytes(content)
+    Path("taken").mkdir()
+    Path("hollow").mkdir()
+    run = pyke(*arguments)
+    assert (run.returncode, words in run.stderr) == (code, True), run.stderr
+    assert "Traceback" not in run.stderr
+    assert not Path("out").exists()
+
+
+def test_a_full_disk_leaves_the_old_output_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "graph.nt"
+    path.write_text(random_graph())
+    assert process("embed", path, "-o", tmp_path / "out", "--dimensions", "3").returncode == 0
+    run = process("embed", path, "-o", tmp_path / "out", "--force", limit=50_000)
+    assert run.returncode == 74
+    assert "cannot write" in run.stderr
+    assert "3" in process("verify", tmp_path / "out").stdout
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["config"]["dimensions"] == 3
+    assert not list(tmp_path.glob(".out.writing"))
+
+
+def _started(path: Path, output: Path) -> subprocess.Popen[bytes]:
+    """A long run that has written its first checkpoint of positions."""
+    command = [sys.executable, "-m", "pyke", "embed", str(path), "-o", str(output), "--dimensions", "4", *MANY_ITERATIONS]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    manifest = output.parent / f".{output.name}.pyke" / "positions" / "manifest.json"
+    deadline = time.monotonic() + 120
+    while not manifest.exists():
+        assert child.poll() is None, "the run ended before it could be stopped"
+        assert time.monotonic() < deadline
+        os.sched_yield()
+    return child
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    path = tmp_path / "graph.nt"
+    path.write_text(random_graph(400))
+    child = _started(path, tmp_path / "out")
+    child.send_signal(number)
+    assert child.wait() == code
+    assert not (tmp_path / "out").exists()
+    arguments = ("--dimensions", "4", *MANY_ITERATIONS[:-1], "1000")
+    assert process("embed", path, "-o", tmp_path / "out", "--resume", *arguments).returncode == 0
+    assert process("embed", path, "-o", tmp_path / "whole", *arguments).returncode == 0
+    assert (tmp_path / "out" / "vectors.npy").read_bytes() == (tmp_path / "whole" / "vectors.npy").read_bytes()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_two_runs_do_not_write_one_output(tmp_path: Path) -> None:
+    path = tmp_path / "graph.nt"
+    path.write_text(random_graph(400))
+    child = _started(path, tmp_path / "out")
+    try:
+        run = process("embed", path, "-o", tmp_path / "out")
+        assert run.returncode == 73
+        assert "another run" in run.stderr
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_help_and_version_are_there() -> None:
+    assert "embed" in process("--help").stdout
+    assert process("--version").stdout.strip()
+    assert process("embed", "--help").returncode == 0

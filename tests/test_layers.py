@@ -1,0 +1,103 @@
+"""The house: who may import whom, who may write, and what nobody may do."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+SOURCE = ROOT / "src" / "pyke"
+
+# A module imports only from earlier lines; modules of one line do not import one another.
+LEVELS = [
+    ["errors", "version", "progress"],
+    ["config", "memory", "parallel"],
+    ["kernels", "graph"],
+    ["files", "search"],
+    ["sandbox", "ids", "store"],
+    ["rdf", "springs.ppmi", "springs.contexts", "repulsion"],
+    ["springs", "simulation", "embedding"],
+    ["checkpoints", "planning", "plots"],
+    ["pipeline"],
+    ["cli"],
+    ["__main__", "__init__"],
+]
+LEVEL_OF = {module: number for number, modules in enumerate(LEVELS) for module in modules}
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def _name(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def _imported(path: Path) -> set[str]:
+    """Modules of ours that a module imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    names = {name.removeprefix("pyke.") for name in found if name.startswith("pyke.")}
+    return {name for name in names if name in LEVEL_OF}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_module_imports_only_from_the_levels_above_it(path: Path) -> None:
+    name = _name(path)
+    wrong = {other for other in _imported(path) - {name} if LEVEL_OF[other] >= LEVEL_OF[name]}
+    assert not wrong, f"{name} (level {LEVEL_OF[name]}) imports {wrong}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_only_files_py_writes(path: Path) -> None:
+    writing = {"save", "savez", "tofile", "write_text", "write_bytes", "rename", "mkdir", "unlink", "rmtree", "renames", "ftruncate", "makedirs"}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+        allowed = (
+            _name(path) == "files"
+            or (owner == "store" and called == "save")
+            or (owner == "embedding" and called == "save")
+            or (_name(path) == "kernels" and called == "mkdir")  # Numba writes its own cache
+            or (_name(path) == "memory" and called == "write_text")  # to /proc, which is no file
+        )
+        assert allowed or called not in writing, f"{path.name}:{node.lineno} calls {called}"
+        modes = [argument.value for argument in node.args[1:2] if isinstance(argument, ast.Constant)]
+        assert allowed or called != "open" or all("w" not in str(mode) and "a" not in str(mode) for mode in modes), (
+            f"{path.name}:{node.lineno} writes"
+        )
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_nothing_runs_code_from_data(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = {alias.name for alias in node.names} | {getattr(node, "module", "") or ""}
+            assert not names & {"pickle", "marshal", "shelve", "dill", "joblib"}, path
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in {"eval", "exec", "compile", "__import__"}, f"{path.name}:{node.lineno}"
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            assert isinstance(node.value, ast.Constant)
+            assert node.value.value is False
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = "import sys, pyke.cli; print(*sys.modules)"
+    loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    assert not loaded & {"numpy", "numba", "pyoxigraph", "matplotlib", "zstandard"}
+
+
+def test_the_oracle_knows_nothing_of_the_package() -> None:
+    tree = ast.parse((ROOT / "tests" / "oracle.py").read_text())
+    names = [name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in [alias.name for alias in node.names]]
+    names += [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert not [name for name in names if name.split(".")[0] in {"pyke", "numba"}]

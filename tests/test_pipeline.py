@@ -1,0 +1,257 @@
+"""The laws of a run: what may not change the result does not; what goes wrong is said."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyke
+from conftest import FAMILY, TYPE
+from pyke import pipeline, simulation
+from pyke.config import Config
+from pyke.errors import DivergedError, EmptyGraph, Interrupted, NoInput, OutputExists, OverBudget, UsageError
+from pyke.progress import Progress
+
+
+def random_graph(lines: int = 3000, seed: int = 1) -> str:
+    """N-Triples with hubs, literals, repeated triples and types."""
+    rng = random.Random(seed)
+    statements = []
+    for _ in range(lines):
+        s, p, o = int(rng.paretovariate(0.6)) % 800, int(rng.paretovariate(1.0)) % 12, rng.randrange(800)
+        target = f'"{o}"' if rng.random() < 0.1 else f"<http://e/c{o % 9}>" if p == 0 else f"<http://e/{o}>"
+        statements.append(f"<http://e/{s}> {TYPE if p == 0 else f'<http://e/p{p}>'} {target} .\n")
+    return "".join(statements)
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    path = tmp_path / "graph.nt"
+    path.write_text(random_graph())
+    return path
+
+
+class StopAt(Progress):
+    """Interrupts a run after some iterations, as a signal would."""
+
+    def __init__(self, iteration: int) -> None:
+        self._iteration = iteration
+
+    def iteration(self, number: int, *_: Any) -> None:
+        if number == self._iteration:
+            raise Interrupted(2)
+
+
+def bits(embedding: pyke.Embedding) -> bytes:
+    return embedding.vectors.tobytes()
+
+
+def test_the_number_of_threads_changes_no_bit(graph: Path) -> None:
+    assert len({bits(pyke.embed(graph, threads=threads)) for threads in (1, 2, 3, 8)}) == 1
+
+
+def test_the_memory_allowed_changes_no_bit(graph: Path) -> None:
+    assert bits(pyke.embed(graph, memory="2GB")) == bits(pyke.embed(graph))
+
+
+def test_the_fast_and_the_slow_path_give_the_same_bits(graph: Path) -> None:
+    """N-Triples is Turtle, too: the same file through pyoxigraph's Turtle parser."""
+    assert bits(pyke.embed(graph, format="turtle")) == bits(pyke.embed(graph))
+
+
+def test_repeated_lines_change_no_bit(graph: Path, tmp_path: Path) -> None:
+    twice = tmp_path / "twice.nt"
+    twice.write_text(2 * graph.read_text())
+    assert bits(pyke.embed(twice)) == bits(pyke.embed(graph))
+
+
+def test_the_seed_changes_the_vectors(graph: Path) -> None:
+    assert bits(pyke.embed(graph, seed=1)) != bits(pyke.embed(graph, seed=2))
+
+
+@pytest.mark.parametrize("at", [1, 7, 24])
+def test_an_interrupted_run_goes_on_to_the_same_bits(graph: Path, tmp_path: Path, at: int) -> None:
+    config = Config(dimensions=8)
+    whole = pipeline.embed_to(tmp_path / "whole", graph, config)
+    with pytest.raises(Interrupted):
+        pipeline.embed_to(tmp_path / "out", graph, config, progress=StopAt(at))
+    assert (tmp_path / ".out.pyke" / "positions" / "manifest.json").exists()
+    resumed = pipeline.embed_to(tmp_path / "out", graph, config, resume=True)
+    assert bits(resumed) == bits(whole)
+    assert resumed.manifest["history"] == whole.manifest["history"]
+    assert not (tmp_path / ".out.pyke").exists()
+
+
+def test_checkpoints_at_every_chance_change_no_bit(graph: Path, tmp_path: Path) -> None:
+    config = Config(checkpoint_seconds=0)
+    assert bits(pipeline.embed_to(tmp_path / "out", graph, config)) == bits(pyke.embed(graph))
+
+
+def test_resuming_without_a_checkpoint_starts_anew(graph: Path, tmp_path: Path) -> None:
+    assert bits(pipeline.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
+
+
+def test_a_checkpoint_of_other_parameters_is_not_gone_on_from(graph: Path, tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        pipeline.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+    with pytest.raises(UsageError, match="dimensions was 50 and is 20"):
+        pipeline.embed_to(tmp_path / "out", graph, Config(dimensions=20), resume=True)
+
+
+def test_a_checkpoint_of_another_input_is_not_gone_on_from(graph: Path, tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        pipeline.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+    graph.write_text(random_graph(seed=2))
+    with pytest.raises(UsageError, match="inputs"):
+        pipeline.embed_to(tmp_path / "out", graph, Config(), resume=True)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY damaged"])
+def test_a_damaged_checkpoint_is_passed_over(graph: Path, tmp_path: Path, damage: bytes) -> None:
+    with pytest.raises(Interrupted):
+        pipeline.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+    (tmp_path / ".out.pyke" / "positions" / "positions.npy").write_bytes(damage)
+    assert bits(pipeline.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
+
+
+def test_an_output_that_exists_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with pytest.raises(OutputExists, match="--force"):
+        pipeline.embed_to(tmp_path / "out", tmp_path / "missing.nt", Config())
+
+
+def test_force_replaces_an_output(family: Path, tmp_path: Path) -> None:
+    pipeline.embed_to(tmp_path / "out", family, Config(dimensions=3))
+    pipeline.embed_to(tmp_path / "out", family, Config(dimensions=4), force=True)
+    assert pyke.load(tmp_path / "out").vectors.shape[1] == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("", EmptyGraph, "no triples"),
+        ("# only a comment\n", EmptyGraph, "no triples"),
+        ('<http://e/s> <http://e/p> "only literals" .\n', EmptyGraph, "--count-literals"),
+    ],
+)
+def test_a_graph_without_triples_is_refused(tmp_path: Path, text: str, error: type[Exception], words: str) -> None:
+    path = tmp_path / "graph.nt"
+    path.write_text(text)
+    with pytest.raises(error, match=words):
+        pyke.embed(path)
+
+
+def test_only_literals_embed_if_they_are_to_count(tmp_path: Path) -> None:
+    path = tmp_path / "graph.nt"
+    path.write_text('<http://e/s> <http://e/p> "a" .\n<http://e/s> <http://e/p> "b" .\n<http://e/t> <http://e/p> "a" .\n')
+    embedding = pyke.embed(path, count_literals=True)
+    assert len(embedding) == 3
+    assert embedding.manifest["census"]["triples"] == 3
+    assert np.isfinite(embedding.vectors).all()
+
+
+@pytest.mark.parametrize("similarity", ["context", "ppmi"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<http://e/s> <http://e/p> <http://e/o> .\n",
+        "<http://e/s> <http://e/p> <http://e/s> .\n",
+        "<http://e/s> <http://e/s> <http://e/s> .\n",
+        "<http://e/s> <http://e/p> <http://e/s> .\n<http://e/p> <http://e/p> <http://e/p> .\n",
+        FAMILY,
+    ],
+    ids=["one triple", "self-loop", "nothing but itself", "two self-loops", "K larger than the graph"],
+)
+def test_degenerate_graphs_embed_with_finite_numbers(tmp_path: Path, text: str, similarity: str) -> None:
+    path = tmp_path / "graph.nt"
+    path.write_text(text)
+    for preset in ("default", "paper"):
+        assert np.isfinite(pyke.embed(path, preset=preset, similarity=similarity, k=1000).vectors).all()
+
+
+def test_the_paper_preset_runs_to_its_end_with_finite_numbers(graph: Path) -> None:
+    embedding = pyke.embed(graph, preset="paper")
+    assert embedding.manifest["stop_reason"] == "energy"
+    assert len(embedding.manifest["history"]) == 25
+    assert np.isfinite(embedding.vectors).all()
+    assert embedding.vectors.min() == 0
+    assert embedding.vectors.max() == 1
+
+
+def test_the_papers_update_as_printed_diverges_and_says_what_to_do(graph: Path) -> None:
+    with pytest.raises(DivergedError, match=r"iteration \d+.*stiffness"):
+        pyke.embed(graph, preset="paper", rescale=False, max_iterations=1000, energy_release=0.001)
+
+
+def test_an_unknown_similarity_is_refused_with_a_list(family: Path) -> None:
+    with pytest.raises(UsageError, match="context, ppmi"):
+        pyke.embed(family, similarity="cosine")
+
+
+@pytest.mark.parametrize("memory", ["1MB", "100MB"])
+def test_too_little_memory_is_refused_before_the_run(graph: Path, memory: str) -> None:
+    with pytest.raises(OverBudget, match="reading needs .* Give --memory"):
+        pyke.embed(graph, memory=memory)
+
+
+def test_positions_that_do_not_fit_are_refused(graph: Path) -> None:
+    with pytest.raises(OverBudget, match="simulation needs"):
+        pyke.embed(graph, memory="250MB", dimensions=4096)
+
+
+def test_no_input_is_an_error() -> None:
+    with pytest.raises(NoInput):
+        pyke.embed([])
+
+
+def test_types_and_labels_are_kept(family: Path) -> None:
+    embedding = pyke.embed(family)
+    types = {(embedding.terms[s], embedding.terms[c]) for s, c in embedding.types}
+    assert ("http://e/anna", "http://e/female") in types
+    assert len(types) == 5
+
+
+def test_another_predicate_can_give_the_types(tmp_path: Path) -> None:
+    path = tmp_path / "graph.tsv"
+    path.write_text("Q1\tP31\tQ5\nQ2\tP31\tQ5\nQ1\tP22\tQ2\n")
+    census = pipeline.read_census(path, Config(type_predicate="P31"))
+    assert (census.typed_subjects, census.classes) == (2, 1)
+    assert pipeline.read_census(path, Config()).typed_subjects == 0
+
+
+def test_a_plan_counts_what_the_run_then_has(graph: Path) -> None:
+    made = pipeline.make_plan(graph, Config())
+    embedding = pyke.embed(graph)
+    assert made.share == 1
+    assert made.sizes.particles == embedding.manifest["particles"]
+    assert made.sizes.springs == embedding.manifest["springs"]
+    assert [stage.name for stage in made.stages] == ["reading", "springs", "repellers", "simulation", "writing"]
+
+
+def test_a_plan_from_a_sample_comes_near_the_counts(tmp_path: Path) -> None:
+    path = tmp_path / "graph.nt"
+    path.write_text(random_graph(60_000))
+    whole = pipeline.make_plan(path, Config())
+    part = pipeline.make_plan(path, Config(), sample_bytes=path.stat().st_size // 3)
+    assert part.share < 0.5
+    assert part.sizes.triples == pytest.approx(whole.sizes.triples, rel=0.3)
+    assert part.peak_bytes == pytest.approx(whole.peak_bytes, rel=0.15)
+
+
+def test_standard_input_cannot_be_planned() -> None:
+    with pytest.raises(UsageError, match="save it to a file"):
+        pipeline.make_plan("-", Config(format="ntriples"))
+
+
+def test_the_start_is_a_function_of_the_seed_alone() -> None:
+    draw: Callable[[int, int], Any] = lambda particles, threads: simulation.start(particles, Config(threads=threads, seed=3))  # noqa: E731
+    assert np.array_equal(draw(1000, 1), draw(1000, 2))
+    assert np.array_equal(draw(1000, 1)[:10], draw(10, 1))
+    values = draw(4000, 2)[:, :50]
+    assert abs(float(values.mean())) < 0.01
+    assert float(values.std()) == pytest.approx(1, abs=0.01)
