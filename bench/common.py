@@ -28,6 +28,7 @@ class Child:
 
     code: int
     seconds: float
+    cpu_seconds: float  # of all its threads: hardly disturbed by others on the machine
     peak_bytes: int
     output: str
     errors: str
@@ -80,7 +81,7 @@ def run(command: Sequence[str], fail: bool = True) -> Child:
         peak = max(watch.stop(), usage.ru_maxrss * 1024)
         output.seek(0)
         errors.seek(0)
-        ended = Child(child.returncode, seconds, peak, output.read(), errors.read())
+        ended = Child(child.returncode, seconds, usage.ru_utime + usage.ru_stime, peak, output.read(), errors.read())
     if ended.code and fail:
         stop(f"{' '.join(command)}\nended with exit code {ended.code}:\n{ended.errors[-2000:]}")
     return ended

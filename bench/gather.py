@@ -52,7 +52,7 @@ def simulated_rows(springs: Matrix, repellers: Repellers) -> Ids:
     """The rows that an iteration gathers: springs in their order, then repellers in theirs."""
     blocks = np.arange(springs.rows) // BLOCK_ROWS
     places = repellers.pool_offsets[blocks, None] + repellers.members
-    present: NDArray[Any] = np.arange(repellers.members.shape[1]) < repellers.count[:, None]
+    present: NDArray[Any] = np.arange(repellers.members.shape[1]) < repellers.counts[:, None]
     return np.concatenate([springs.columns, repellers.pool[places[present]]])
 
 

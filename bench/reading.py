@@ -2,6 +2,7 @@
 
 Ours reads the whole file into term ids and rows of ids (2 threads); pyoxigraph reads its first 100 MB, and each IRI and blank
 node gets an id by `dict.setdefault`. Both pass over bad lines. The runs alternate, the best of each counts, both in MB/s of text.
+MB per CPU second (of all threads) tell what the work costs, even on a machine that others use.
 Targets: at least 5 times as fast, and at least 150 MB/s.
 """
 
@@ -55,11 +56,11 @@ def theirs(path: Path) -> int:
             lines += 1  # the parser goes on behind a bad line
 
 
-def timed(read: Callable[[], int]) -> tuple[float, int]:
-    """Seconds, lines."""
-    began = time.perf_counter()
+def timed(read: Callable[[], int]) -> tuple[float, float, int]:
+    """Seconds, CPU seconds, lines."""
+    began, cpu_began = time.perf_counter(), time.process_time()
     lines = read()
-    return time.perf_counter() - began, lines
+    return time.perf_counter() - began, time.process_time() - cpu_began, lines
 
 
 def first_lines(source: Path, target: Path, size: int) -> None:
@@ -72,6 +73,7 @@ def main() -> None:
     parser = common.parser(__doc__)
     parser.add_argument("--graphs", nargs="+", default=["pleiades"], help="graphs to be unpacked into one file [pleiades]")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=2)
     options = parser.parse_args()
     archives = [common.graph(options.data, name) for name in options.graphs]
     with tempfile.TemporaryDirectory() as folder:
@@ -85,17 +87,24 @@ def main() -> None:
         first_lines(whole, start, PEER_BYTES)
         first_lines(whole, small, PEER_BYTES // 20)
         ours(small, options.threads)  # compiles
-        runs = [(timed(lambda: ours(whole, options.threads)), timed(lambda: theirs(start))) for _ in range(2)]
+        runs = [(timed(lambda: ours(whole, options.threads)), timed(lambda: theirs(start))) for _ in range(options.repeat)]
         sizes = (whole.stat().st_size / 1e6, start.stat().st_size / 1e6)
     names = (f"pyke, {options.threads} threads", "pyoxigraph.parse → dict")
     rows = []
-    for name, size, (seconds, lines) in zip(names, sizes, map(min, zip(*runs, strict=True)), strict=True):
-        rows.append({"reader": name, "MB": size, "seconds": seconds, "MB/s": size / seconds, "million lines/s": lines / seconds / 1e6})
+    for name, size, (seconds, cpu, lines) in zip(names, sizes, map(min, zip(*runs, strict=True)), strict=True):
+        rows.append(
+            {"reader": name, "MB": size, "seconds": seconds, "MB/s": size / seconds, "MB/CPU s": size / cpu, "million lines/s": lines / seconds / 1e6}
+        )
     ratio = rows[0]["MB/s"] / rows[1]["MB/s"]
     rows[0]["ratio"], rows[1]["ratio"] = ratio, 1.0
     misses = [f"{ratio:.1f} times as fast, not {LEAST_RATIO:g}"] if ratio < LEAST_RATIO else []
     misses += [f"{rows[0]['MB/s']:.0f} MB/s, not {LEAST_SPEED:g}"] if rows[0]["MB/s"] < LEAST_SPEED else []
-    common.finish({"reader": "", "MB": ".0f", "seconds": ".2f", "MB/s": ".0f", "million lines/s": ".2f", "ratio": ".1f"}, rows, misses, options.json)
+    common.finish(
+        {"reader": "", "MB": ".0f", "seconds": ".2f", "MB/s": ".0f", "MB/CPU s": ".0f", "million lines/s": ".2f", "ratio": ".1f"},
+        rows,
+        misses,
+        options.json,
+    )
 
 
 if __name__ == "__main__":

@@ -54,7 +54,8 @@ def predicates(graph: Iterable[Triple]) -> set[str]:
 
 def types(graph: Sequence[Triple]) -> set[tuple[str, str]]:
     """Who is of which class: a literal is no class, and predicates are no instances."""
-    return {(s, o) for s, p, o in graph if p == RDF_TYPE and not is_literal(o) and s not in predicates(graph)}
+    without = predicates(graph)
+    return {(s, o) for s, p, o in graph if p == RDF_TYPE and not is_literal(o) and s not in without}
 
 
 def typed_subjects(graph: Sequence[Triple]) -> set[str]:

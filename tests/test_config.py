@@ -59,6 +59,11 @@ def test_a_parameter_given_as_none_keeps_the_presets_value() -> None:
     assert Config.preset("paper", omega=None, k=3) == Config(**{**PRESETS["paper"], "k": 3})
 
 
+def test_the_paper_preset_has_as_many_repellers_as_springs() -> None:
+    assert Config.preset("paper", k=3).repellers == 3
+    assert Config.preset("paper", k=3, repellers=4).repellers == 4
+
+
 def test_threads_and_memory_do_not_belong_to_what_decides_the_result() -> None:
     assert Config(threads=1, memory=10**9, checkpoint_seconds=1.0).effective() == Config(threads=2).effective()
     assert Config(seed=1).effective() != Config(seed=2).effective()

@@ -6,13 +6,13 @@ from collections import Counter
 from itertools import combinations
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_ids import many
 
+import oracle
 from pyke import kernels
+from test_ids import many
 
 SIZES = st.integers(1, 2**31)
 
@@ -69,13 +69,13 @@ def test_ppmi_of_independent_events_is_zero() -> None:
 # Every way in which the nodes of a triple can fall together; −1 is a literal.
 @pytest.mark.parametrize("triple", [(0, 1, 2), (0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 0), (0, 1, -1), (0, 0, -1)], ids=str)
 def test_a_self_loop_counts_once(triple: tuple[int, int, int]) -> None:
-    columns = [np.array([node], np.int32) for node in triple]
+    s, p, o = (np.array([node], np.int32) for node in triple)
     occurrences = np.zeros(3, np.int64)
-    kernels.count_occurrences(*columns, occurrences)
+    kernels.count_occurrences(s, p, o, occurrences)
     terms = {node for node in triple if node >= 0}
     assert occurrences.tolist() == [int(node in terms) for node in range(3)]
     keys = np.zeros(3, np.uint64)
-    n = kernels.pair_keys(*columns, keys)
+    n = kernels.pair_keys(s, p, o, keys)
     assert Counter((int(key) >> 32, int(key) & 0xFFFFFFFF) for key in keys[:n]) == Counter(combinations(sorted(terms), 2))
 
 
@@ -101,7 +101,7 @@ def test_random_numbers_differ_by_seed_purpose_row_and_counter() -> None:
 @pytest.mark.parametrize("bit", [0, 31, 32, 63])
 def test_random_bits_are_fair(bit: int) -> None:
     """6,400 coins, which fall within five deviations of the half."""
-    heads = sum(kernels.random_bits(np.uint64(1), 2, row, counter) >> bit & 1 for row in range(80) for counter in range(80))
+    heads = sum(int(kernels.random_bits(np.uint64(1), 2, row, counter)) >> bit & 1 for row in range(80) for counter in range(80))
     assert abs(heads - 3200) < 5 * 40
 
 

@@ -195,7 +195,7 @@ def test_an_unknown_similarity_is_refused_with_a_list(family: Path) -> None:
 
 @pytest.mark.parametrize("memory", ["1MB", "100MB"])
 def test_too_little_memory_is_refused_before_the_run(graph: Path, memory: str) -> None:
-    with pytest.raises(OverBudget, match="reading needs .* Give --memory"):
+    with pytest.raises(OverBudget, match=r"reading needs .* Give --memory"):
         pyke.embed(graph, memory=memory)
 
 

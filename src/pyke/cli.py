@@ -48,7 +48,7 @@ TypePredicate = Annotated[str | None, typer.Option(help="The predicate that give
 Preset = Annotated[str, typer.Option(help="default, or paper: the paper to the letter.")]
 Dimensions = Annotated[int | None, typer.Option(help="n, the length of a vector. [50]")]
 K = Annotated[int | None, typer.Option("--k", help="K, springs per particle. [45]")]
-Repellers = Annotated[int | None, typer.Option(help="Repelling particles per particle. [8; paper: 45]")]
+Repellers = Annotated[int | None, typer.Option(help="Repelling particles per particle. [5; paper: K]")]
 Similarity = Annotated[str | None, typer.Option(help="What makes springs: context or ppmi. [context]")]
 MaxIterations = Annotated[int | None, typer.Option(help="T, the most iterations. [1000]")]
 EnergyRelease = Annotated[float | None, typer.Option(help="Δe, the energy lost per iteration. [0.0414]")]

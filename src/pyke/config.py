@@ -53,7 +53,7 @@ class Config:
     dimensions: int = 50
     similarity: str = "context"
     k: int = 45
-    repellers: int = 8
+    repellers: int = 5  # None: as many as k
     mass: str = "stiffness"
     repulsion: str = "radial"
     omega: float = 1.0
@@ -80,6 +80,8 @@ class Config:
     checkpoint_seconds: float = 30.0
 
     def __post_init__(self) -> None:
+        if self.repellers is None:
+            object.__setattr__(self, "repellers", self.k)
         if self.threads == 0:
             object.__setattr__(self, "threads", len(os.sched_getaffinity(0)))
         for name, (kind, least, greatest) in _RANGES.items():
@@ -116,7 +118,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     # The paper to the letter, with the rescaling that its published code needs to stay finite.
     "paper": {
         "similarity": "ppmi",
-        "repellers": 45,
+        "repellers": None,
         "mass": "unit",
         "repulsion": "elementwise",
         "omega": 1.45557,

@@ -16,6 +16,12 @@ from pyke.graph import LITERAL, Census, Graph, Ids, Terms, Texts
 GREATEST_ID = 2**31 - 2
 
 
+def require_ids(needed: int) -> None:
+    """Refuses what ids of 32 bits cannot count."""
+    if needed > GREATEST_ID:
+        raise OverBudget(f"the graph has more than {GREATEST_ID:,} terms and contexts; ids of 64 bits are not supported yet. Embed a part of it.")
+
+
 class Growing:
     """An array that grows at its end. Enlarged in place by the operating system: no second copy is made."""
 
@@ -90,8 +96,7 @@ class Collector:
     def _dictionary(self, more: int, more_bytes: int) -> kernels.Dictionary:
         """The dictionary with room for `more` terms; its table is at most two thirds full."""
         needed = int(self._size[0]) + more
-        if needed > GREATEST_ID:
-            raise OverBudget(f"the graph has more than {GREATEST_ID:,} terms; ids of 64 bits are not supported yet. Embed a part of it.")
+        require_ids(needed)
         self._offsets.reserve(more)
         dictionary = kernels.Dictionary(self._size, self._table, self._hashes.reserve(more), self._offsets.array, self._blob.reserve(more_bytes))
         if 3 * needed > 2 * len(self._table):

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyke import kernels
 from pyke.graph import LITERAL, Graph, Ids, Offsets, Similarities
-from pyke.ids import sorted_columns
+from pyke.ids import require_ids, sorted_columns
 
 
 def context_similarities(graph: Graph) -> Similarities:
@@ -30,9 +30,10 @@ def context_similarities(graph: Graph) -> Similarities:
 
     runs, contexts, members = kernels.count_contexts(*by_subject)
     object_runs, object_contexts, object_members = kernels.count_contexts(*by_object)
+    base = terms + 2 * predicates
+    require_ids(base + contexts + object_contexts)
     size = runs + members + object_runs + object_members + 2 * predicates
     events = kernels.Events(np.zeros(1, np.int64), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32))
-    base = terms + 2 * predicates
     kernels.role_events(*by_subject[:2], graph.predicates, triples_of, occurrences, total, terms, events)
     kernels.role_events(*by_object[:2], graph.predicates, links_of, occurrences, total, terms + predicates, events)
     kernels.context_events(*by_subject, occurrences, total, base, events)
