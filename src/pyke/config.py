@@ -20,7 +20,7 @@ _RANGES: dict[str, tuple[type, float | None, float | None]] = {
     "dimensions": (int, 1, 4096),
     "k": (int, 1, 10_000),
     "repellers": (int, 0, 10_000),
-    "omega": (float, 0.0, None),
+    "omega": (float, 0.0, 1e30),
     "energy_release": (float, 1e-9, None),
     "max_iterations": (int, 1, 1_000_000),
     "epsilon": (float, 0.0, None),

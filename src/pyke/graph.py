@@ -15,6 +15,11 @@ Ids = NDArray[np.int32]
 Offsets = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
+# pyoxigraph gives a blank node without a label a random one of up to 32 hexadecimal digits; the reader puts in front of it a
+# character that no label can begin with.
+GENERATED_MARK = "·".encode()
+LEAST_GENERATED = 20
+
 LITERAL = -1  # stands in the object column of a triple whose object is a literal
 
 
@@ -57,7 +62,7 @@ class Terms(Texts):
 
     def find(self, term: str) -> int:
         """The id of a term, or −1: terms of its length are compared byte by byte from the end, where IRIs differ."""
-        key = np.frombuffer(term.encode(), np.uint8)
+        key = np.frombuffer(term.encode("utf-8", "surrogatepass"), np.uint8)
         starts = self.offsets[:-1][np.diff(self.offsets) == len(key) + 1]
         for position in range(len(key) - 1, -1, -1):
             starts = starts[self.blob[starts + position] == key[position]]
@@ -136,7 +141,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Similarities:
-    """Positive similarities between particles, the terms first: each unordered pair once, sorted so that rows come out sorted."""
+    """Positive similarities between particles, the terms first: each unordered pair once."""
 
     particles: int
     first: Ids
@@ -146,7 +151,7 @@ class Similarities:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A sparse matrix by rows: row x has columns[offsets[x] : offsets[x + 1]], ascending."""
+    """A sparse matrix by rows: row x has columns[offsets[x] : offsets[x + 1]]."""
 
     offsets: Offsets
     columns: Ids
@@ -164,7 +169,7 @@ class Repellers:
 
     pool_offsets: Offsets
     pool: Ids
-    members: NDArray[np.uint16]  # (particles, greatest count)
+    members: NDArray[np.unsignedinteger[Any]]  # (particles, greatest count)
     counts: NDArray[np.uint16]
 
     def of(self, particle: int, block_rows: int) -> Ids:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyke import kernels
 from pyke.config import Config
 from pyke.errors import OverBudget
-from pyke.graph import LITERAL, Census, Graph, Ids, Terms, Texts
+from pyke.graph import GENERATED_MARK, LEAST_GENERATED, LITERAL, Census, Graph, Ids, Terms, Texts
 
 GREATEST_ID = 2**31 - 2
 
@@ -131,8 +131,8 @@ class Collector:
             used[column] = True
         census.terms_only_with_literals = len(terms) - int(used.sum())
         new_ids = np.append(np.cumsum(used, dtype=np.int32) - 1, np.int32(LITERAL)).astype(np.int32)
-        type_id = terms.find(config.type_predicate)
-        is_type = predicates_of == np.searchsorted(predicates, type_id) if type_id >= 0 and used[type_id] else np.zeros(len(subjects), bool)
+        typing = np.flatnonzero(predicates == terms.find(config.type_predicate))
+        is_type = np.isin(predicates_of, typing)
 
         subjects, objects, predicates = new_ids[subjects], new_ids[objects], new_ids[predicates]
         types = _distinct_rows(np.column_stack([subjects, objects])[is_type & (objects != LITERAL)])
@@ -233,11 +233,11 @@ def _select(terms: Terms, used: NDArray[np.bool_]) -> Terms:
     return _name_generated(terms)
 
 
-_GENERATED = re.compile(rb"_:(d[0-9]+_)?[0-9a-f]{32}\n")
+_GENERATED = re.compile(rb"_:(d[0-9]+_)?" + GENERATED_MARK + rb"[0-9a-f]+\n")
 
 
 def _name_generated(terms: Terms) -> Terms:
-    """Blank nodes without a label get a random one from pyoxigraph: number them instead."""
+    """Blank nodes without a label got a random one from pyoxigraph: number them instead."""
     names = [terms.blob[a:b].tobytes() for a, b in zip(terms.offsets[:-1], terms.offsets[1:], strict=True)] if _has_generated(terms) else []
     if not names:
         return terms
@@ -255,15 +255,20 @@ def _name_generated(terms: Terms) -> Terms:
 
 
 def _has_generated(terms: Terms) -> bool:
-    long_enough = np.diff(terms.offsets) >= len("_:\n") + 32
-    blank = np.flatnonzero(long_enough & (terms.blob[terms.offsets[:-1]] == ord("_")))
+    blank = np.flatnonzero(_is_blank(terms) & (np.diff(terms.offsets) > LEAST_GENERATED))
     return any(_GENERATED.fullmatch(terms.blob[terms.offsets[i] : terms.offsets[i + 1]].tobytes()) for i in blank)
+
+
+def _is_blank(terms: Terms) -> NDArray[np.bool_]:
+    """Which terms are blank nodes: those that begin with `_:`, as no IRI does."""
+    starts = terms.offsets[:-1]
+    return np.asarray((terms.blob[starts] == ord("_")) & (terms.blob[starts + 1] == ord(":")))
 
 
 def _count(graph: Graph, types: Ids) -> None:
     """Fills in |G|, |V|, |S| and |C|."""
     census = graph.census
     census.triples, census.terms, census.predicates = len(graph), len(graph.terms), len(graph.predicates)
-    census.blank_nodes = int((graph.terms.blob[graph.terms.offsets[:-1]] == ord("_")).sum()) if len(graph.terms) else 0
+    census.blank_nodes = int(_is_blank(graph.terms).sum())
     census.typed_subjects = len(np.unique(graph.types[:, 0]))
     census.classes = len(np.unique(types[:, 1]))

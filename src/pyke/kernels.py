@@ -751,10 +751,10 @@ def pair_keys(subjects: NDArray[np.int32], predicates: NDArray[np.int32], object
         if s != p:
             out[n] = np.uint64(min(s, p)) << np.uint64(32) | np.uint64(max(s, p))
             n += 1
-        if o >= 0 and o != s:
+        if o >= 0 and o != s and o != p:
             out[n] = np.uint64(min(s, o)) << np.uint64(32) | np.uint64(max(s, o))
             n += 1
-        if o >= 0 and o != p and o != s and s != p:
+        if o >= 0 and o != s and o != p and s != p:
             out[n] = np.uint64(min(p, o)) << np.uint64(32) | np.uint64(max(p, o))
             n += 1
     return n
@@ -1019,7 +1019,7 @@ def normal_start(seed: np.uint64, dimensions: int, begin: int, end: int, out: ND
 
 @kernel
 def _draw_pool(seed: np.uint64, block: int, particles: int, pool: NDArray[np.int32], slots: NDArray[np.int32]) -> None:
-    """Fills the pool with different particles, all equally likely, ascending; slots, a hash table, holds their positions."""
+    """Fills the pool with different particles, all equally likely; slots, a hash table, holds their positions."""
     mask = slots.shape[0] - 1
     slots[:] = -1
     size = pool.shape[0]
@@ -1045,7 +1045,7 @@ def draw_repellers(
     begin: int,
     end: int,
     pools: NDArray[np.int32],
-    members: NDArray[np.uint16],
+    members: NDArray[np.unsignedinteger[Any]],
     count: NDArray[np.uint16],
 ) -> None:
     """For the blocks begin … end: a pool each, int32 (blocks, size), and N(x) ⊂ pool for its rows: y ≠ x with σ(x, y) = 0.
@@ -1102,7 +1102,7 @@ class System(NamedTuple):
     ease: NDArray[np.float32]  # one over a particle's inertia against its springs
     pool_offsets: NDArray[np.int64]
     pool: NDArray[np.int32]
-    members: NDArray[np.uint16]
+    members: NDArray[np.unsignedinteger[Any]]
     counts: NDArray[np.uint16]
     block_rows: int
     omega: np.float32

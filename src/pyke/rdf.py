@@ -30,7 +30,7 @@ from pyke import kernels
 from pyke.config import Config
 from pyke.errors import DataError, NoInput, SyntaxProblem, UsageError
 from pyke.files import COMPRESSIONS, Input, compression_of, read_ahead
-from pyke.graph import Census, Problem
+from pyke.graph import GENERATED_MARK, LEAST_GENERATED, Census, Problem
 from pyke.progress import Progress
 from pyke.sandbox import quads_as_text
 
@@ -194,9 +194,22 @@ def _parsed(document: Document, source: Input, config: Config, report: Report) -
         lenient=config.lenient,
     )
     try:
-        yield from map(_text, quads_as_text(parser, lambda error: report(error.lineno or 0, _message(str(error)))))
+        for text in quads_as_text(parser, lambda error: report(error.lineno or 0, _message(str(error)))):
+            yield _text(_marked(text))
     except MemoryError:
         raise DataError(f"{document.name}: a token is longer than 16 MiB, the most that the parser takes") from None
+
+
+_RANDOM_SUBJECT = re.compile(rb"^_:([0-9a-f]{%d,32}) " % LEAST_GENERATED, re.MULTILINE)
+_RANDOM_OTHER = re.compile(rb" _:([0-9a-f]{%d,32})(?=(?: <[^>]*>| _:[^ ]*)? \.$)" % LEAST_GENERATED, re.MULTILINE)
+
+
+def _marked(text: bytes) -> bytes:
+    """N-Quads of pyoxigraph, with the labels that it made up marked as such."""
+    if b"_:" not in text:
+        return text
+    text = _RANDOM_SUBJECT.sub(rb"_:" + GENERATED_MARK + rb"\1 ", text)
+    return _RANDOM_OTHER.sub(rb" _:" + GENERATED_MARK + rb"\1", text)
 
 
 def _sandboxed(document: Document, source: Input, config: Config, report: Report) -> Iterator[Text]:
@@ -248,7 +261,7 @@ def _regrouped(pipe: Any) -> Iterator[Text]:
     while data := pipe.read(BLOCK):
         cut = data.rfind(b"\n") + 1
         if cut:
-            yield _text(rest, data[:cut])
+            yield _text(_marked(rest + data[:cut]))
         rest = data[cut:] if cut else rest + data
 
 
@@ -304,8 +317,8 @@ def _cell_as_node(cell: str) -> str:
         if not _BLANK.fullmatch(cell):
             raise ValueError(f"{cell[:60]!r} is no blank node")
         return cell
-    if not cell or ">" in cell or "\n" in cell or "\r" in cell:
-        raise ValueError(f"{cell[:60]!r} cannot be a name: it is empty or has a line break or > in it")
+    if not cell or cell.startswith("_:") or any(c in cell for c in "<>\n\r"):
+        raise ValueError(f"{cell[:60]!r} cannot be a name: it is empty or has <, > or a line break in it")
     return f"<{cell}>"
 
 

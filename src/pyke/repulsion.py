@@ -7,6 +7,8 @@ draws from all the rest, and what it draws joins the pool.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pyke import kernels
@@ -27,7 +29,7 @@ def draw_repellers(similar: Matrix, wanted: int, seed: int, threads: int) -> Rep
     particles = similar.rows
     blocks = -(-particles // BLOCK_ROWS)
     pools = np.empty((blocks, pool_size(particles, wanted)), np.int32)
-    members = np.zeros((particles, min(wanted, particles)), np.uint16)
+    members = np.zeros((particles, min(wanted, particles)), _position_type(pools.shape[1], wanted))
     counts = np.zeros(particles, np.uint16)
 
     def draw(begin: int, end: int) -> None:
@@ -37,6 +39,11 @@ def draw_repellers(similar: Matrix, wanted: int, seed: int, threads: int) -> Rep
     offsets = np.arange(blocks + 1, dtype=np.int64) * pools.shape[1]
     repellers = Repellers(offsets, pools.ravel(), members, counts)
     return _with_hubs(similar, repellers, seed) if pools.shape[1] < particles else repellers
+
+
+def _position_type(pool: int, wanted: int) -> type[np.unsignedinteger[Any]]:
+    """The type of positions in a pool, which every row of the block may enlarge by all that it draws."""
+    return np.uint16 if pool + BLOCK_ROWS * wanted < 2**16 else np.uint32
 
 
 def _with_hubs(similar: Matrix, repellers: Repellers, seed: int) -> Repellers:

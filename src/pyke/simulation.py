@@ -111,12 +111,13 @@ def simulate(
 
 
 def _energy(iteration: int, config: Config) -> float:
-    """1, less Δe for every iteration done."""
-    return 1.0 - iteration * config.energy_release
+    """1, less Δe for every iteration done; what rounding leaves of it at the end is nothing."""
+    energy = 1.0 - iteration * config.energy_release
+    return energy if energy > 1e-12 else 0.0
 
 
 def _reason_to_stop(history: list[Iteration], config: Config) -> str:
-    if _energy(len(history), config) <= 0:
+    if _energy(len(history), config) == 0:
         return "energy"
     if len(history) >= config.max_iterations:
         return "iterations"

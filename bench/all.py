@@ -1,0 +1,22 @@
+"""Runs every benchmark in turn, each in a process of its own; arguments are passed on. Exits 1 if one of them missed its target or failed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("startup", "reading", "gather", "memory", "end_to_end", "type_prediction", "determinism")
+
+
+def main() -> None:
+    codes = []
+    for name in NAMES:
+        print(f"\n## {name}\n", flush=True)
+        codes.append(subprocess.run([sys.executable, Path(__file__).with_name(f"{name}.py"), *sys.argv[1:]], check=False).returncode)
+    print("\n" + "\n".join(f"{name}: {'ok' if code == 0 else f'exit code {code}'}" for name, code in zip(NAMES, codes, strict=True)))
+    raise SystemExit(any(codes))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,447 @@
+"""The only module that writes: all or nothing whatever call fails, one run at a time, and reading ahead without leftovers."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import hashlib
+import io
+import itertools
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyke import files
+from pyke.errors import DataError, NoInput, OutputExists, WriteError
+
+Contents = dict[str, Any]
+
+OLD: Contents = {"a.npy": np.arange(6, dtype=np.float32).reshape(2, 3), "b.txt": b"old"}
+NEW: Contents = {"a.npy": np.arange(8, dtype=np.float32).reshape(4, 2), "b.txt": b"new", "c.bin": memoryview(b"more")}
+
+
+def snapshot(directory: Path) -> dict[str, bytes]:
+    """All that is below a directory, links not followed."""
+    return {str(path.relative_to(directory)): path.read_bytes() if path.is_file() else b"" for path in sorted(directory.rglob("*"))}
+
+
+def raising(number: int) -> Any:
+    raise OSError(number, os.strerror(number))
+
+
+class Faults:
+    """Makes the n-th of all calls that can fail on a full disk fail; counts them."""
+
+    def __init__(self, at: int, number: int = errno.ENOSPC) -> None:
+        self.at, self.number, self.calls, self.failed = at, number, 0, ""
+
+    def watch(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*arguments: Any, **named: Any) -> Any:
+            self.calls += 1
+            if self.calls == self.at:
+                self.failed = name
+                raising(self.number)
+            return call(*arguments, **named)
+
+        return watched
+
+    def open(self, path: Any, mode: str = "r", **named: Any) -> Any:
+        """open(), giving a file whose write() is watched."""
+        file = self.watch("open", io.open)(path, mode, **named)
+        return _Watched(self, file) if "w" in mode else file
+
+    def exchange(self, *arguments: Any) -> int:
+        """renameat2(), which tells by errno."""
+        self.calls += 1
+        if self.calls == self.at:
+            self.failed = "exchange"
+            ctypes.set_errno(self.number)
+            return -1
+        return int(ctypes.CDLL(None, use_errno=True).renameat2(*arguments))
+
+
+class _Watched:
+    """A file with a watched write()."""
+
+    def __init__(self, faults: Faults, file: Any) -> None:
+        self._file = file
+        self.write = faults.watch("write", file.write)
+        self.fileno = file.fileno
+
+    def __enter__(self) -> _Watched:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+class _Module:
+    """A module of which some functions are replaced, for one importer only: cleaning up is not to be hit."""
+
+    def __init__(self, module: Any, **replaced: Any) -> None:
+        self._module = module
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+@pytest.fixture
+def inject(monkeypatch: pytest.MonkeyPatch) -> Callable[[Faults, Callable[[], None]], None]:
+    """Runs something with faults in it."""
+    real_os, real_ctypes = os, ctypes
+
+    def run(faults: Faults, work: Callable[[], None]) -> None:
+        library = _Module(None, renameat2=faults.exchange)
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                files, "os", _Module(real_os, **{name: faults.watch(name, getattr(real_os, name)) for name in ("open", "fsync", "rename", "replace")})
+            )
+            patch.setattr(files, "open", faults.open, raising=False)
+            patch.setattr(files, "ctypes", _Module(real_ctypes, CDLL=lambda *_, **__: library))
+            patch.setattr(Path, "mkdir", faults.watch("mkdir", Path.mkdir))
+            work()
+
+    return run
+
+
+Inject = Callable[[Faults, Callable[[], None]], None]
+
+
+def test_a_directory_is_written_with_a_manifest_that_tells_its_sizes_and_hashes(tmp_path: Path) -> None:
+    files.write_directory(tmp_path / "deep" / "out", NEW, {"format": 1, "name": "é"})
+    assert {path.name for path in (tmp_path / "deep").iterdir()} == {"out"}
+    manifest = json.loads((tmp_path / "deep" / "out" / files.MANIFEST).read_text())
+    assert (manifest["format"], manifest["name"], list(manifest["files"])) == (1, "é", list(NEW))
+    for name, entry in manifest["files"].items():
+        content = (tmp_path / "deep" / "out" / name).read_bytes()
+        assert entry == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        assert files.file_hash(tmp_path / "deep" / "out" / name) == entry["sha256"]
+    np.testing.assert_array_equal(np.load(tmp_path / "deep" / "out" / "a.npy"), NEW["a.npy"])
+    assert (tmp_path / "deep" / "out" / "c.bin").read_bytes() == b"more"
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros(0, np.int32),
+        np.zeros((0, 3), np.float32),
+        np.zeros((3, 0)),
+        np.arange(10, dtype=np.uint16)[::2],
+        np.asfortranarray(np.eye(3, 2)),
+        np.ones(2, bool),
+    ],
+    ids=lambda array: f"{array.dtype} {array.shape}",
+)
+def test_arrays_of_all_kinds_come_back(array: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "WRITE_AT_ONCE", 8)  # pieces, also where an array is small
+    files.write_directory(tmp_path / "out", {"a.npy": array}, {})
+    loaded = np.load(tmp_path / "out" / "a.npy")
+    np.testing.assert_array_equal(loaded, array)
+    assert loaded.dtype == array.dtype
+
+
+def test_an_existing_output_is_kept_unless_replacing_is_asked_for(tmp_path: Path) -> None:
+    files.write_directory(tmp_path / "out", OLD, {})
+    before = snapshot(tmp_path)
+    with pytest.raises(OutputExists, match="--force") as caught:
+        files.write_directory(tmp_path / "out", NEW, {})
+    assert caught.value.exit_code == 73
+    assert snapshot(tmp_path) == before
+
+
+def _with_old(place: Path, replace: bool) -> dict[str, bytes]:
+    place.mkdir()
+    if replace:
+        files.write_directory(place / "out", OLD, {"generation": "old"})
+    return snapshot(place)
+
+
+@pytest.mark.parametrize("replace", [False, True], ids=["new", "replaced"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT], ids=errno.errorcode.get)
+def test_whatever_call_fails_the_old_output_stays_and_nothing_is_left_behind(replace: bool, number: int, tmp_path: Path, inject: Inject) -> None:
+    failed = set()
+    for n in itertools.count(1):
+        place = tmp_path / f"{n}"
+        before = _with_old(place, replace)
+        faults = Faults(n, number)
+        error = None
+        try:
+            inject(faults, lambda place=place: files.write_directory(place / "out", NEW, {"generation": "new"}, replace))  # type: ignore[misc]
+        except WriteError as caught:
+            error = caught
+        if not faults.failed:
+            break
+        failed.add(faults.failed)
+        if error is None:  # passed over: fine for the last sync, when all is in its place
+            assert json.loads((place / "out" / files.MANIFEST).read_text())["generation"] == "new", f"call {n}, {faults.failed}"
+            continue
+        assert snapshot(place) == before, f"call {n}, {faults.failed}"
+        assert error.exit_code == 74, faults.failed
+        assert str(place / "out") in str(error), faults.failed
+        assert ("the disk is full" in str(error)) == (number != errno.EIO), faults.failed
+    assert error is None
+    assert failed >= {"mkdir", "open", "write", "fsync", "exchange" if replace else "rename"}
+    assert json.loads((place / "out" / files.MANIFEST).read_text())["generation"] == "new"
+    assert {path.name for path in place.iterdir()} == {"out"}
+
+
+def test_without_exchange_in_the_file_system_a_failing_rename_gives_the_old_output_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_exchange(*_: object) -> int:
+        ctypes.set_errno(errno.EINVAL)
+        return -1
+
+    monkeypatch.setattr(files, "ctypes", _Module(ctypes, CDLL=lambda *_, **__: _Module(None, renameat2=no_exchange)))
+    for n in itertools.count(1):
+        place = tmp_path / f"{n}"
+        before = _with_old(place, True)
+        faults = Faults(n)
+        monkeypatch.setattr(files, "os", _Module(os, rename=faults.watch("rename", os.rename)))
+        try:
+            files.write_directory(place / "out", NEW, {"generation": "new"}, True)
+        except WriteError:
+            assert snapshot(place) == before, f"rename {n}"
+        else:
+            break
+    assert n > 2
+    assert json.loads((place / "out" / files.MANIFEST).read_text())["generation"] == "new"
+    assert {path.name for path in place.iterdir()} == {"out"}
+
+
+def test_a_disk_that_takes_a_part_only_is_written_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stingy(path: Any, mode: str = "r", **named: Any) -> Any:
+        file = io.open(path, mode, **named)  # noqa: UP020, SIM115
+        if "w" not in mode:
+            return file
+        watched = _Watched(Faults(0), file)
+        watched.write = lambda data: file.write(bytes(data)[:3])
+        return watched
+
+    monkeypatch.setattr(files, "open", stingy, raising=False)
+    files.write_directory(tmp_path / "out", NEW, {})
+    monkeypatch.undo()
+    assert (tmp_path / "out" / "c.bin").read_bytes() == b"more"
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "a.npy"), NEW["a.npy"])
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_one_file_is_written_whole_or_not_at_all(existing: bool, tmp_path: Path, inject: Inject) -> None:
+    for n in itertools.count(1):
+        place = tmp_path / f"{n}"
+        place.mkdir()
+        if existing:
+            (place / "x").write_bytes(b"old")
+        before = snapshot(place)
+        faults = Faults(n)
+        try:
+            inject(faults, lambda place=place: files.write_file(place / "x", b"new"))  # type: ignore[misc]
+        except WriteError:
+            assert snapshot(place) == before, f"call {n}, {faults.failed}"
+        else:
+            assert snapshot(place) == {"x": b"new"}, f"call {n}, {faults.failed}"
+        if not faults.failed:
+            break
+    assert n > 5
+
+
+def test_what_an_earlier_run_left_is_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / ".out.writing").mkdir()
+    (tmp_path / ".out.writing" / "half").write_bytes(b"x")
+    files.write_directory(tmp_path / "out", NEW, {})
+    assert {path.name for path in tmp_path.iterdir()} == {"out"}
+
+
+def test_an_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = _with_old(tmp_path / "x", True)
+    monkeypatch.setattr(files, "_sync_directory", lambda path: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        files.write_directory(tmp_path / "x" / "out", NEW, {}, True)
+    assert snapshot(tmp_path / "x") == before
+
+
+@pytest.mark.parametrize("kind", ["link", "file"])
+def test_replacing_what_is_no_directory_works_again_and_again(kind: str, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    if kind == "link":
+        (tmp_path / "elsewhere").mkdir()
+        (place / "out").symlink_to(tmp_path / "elsewhere")
+    else:
+        (place / "out").write_bytes(b"x")
+    for contents in (OLD, NEW):
+        try:
+            files.write_directory(place / "out", contents, {}, True)
+        except (WriteError, OutputExists) as error:
+            assert str(place / "out") in str(error)  # noqa: PT017 - to refuse is fine, too
+        assert {path.name for path in place.iterdir()} == {"out"}
+
+
+def test_writing_below_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(WriteError, match="file/out"):
+        files.write_directory(tmp_path / "file" / "out", NEW, {})
+    assert snapshot(tmp_path) == {"file": b"x"}
+
+
+def test_a_full_device_is_told(tmp_path: Path) -> None:
+    # The real thing, where there is one: /dev/full takes no byte.
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    (tmp_path / ".x.writing").symlink_to("/dev/full")
+    with pytest.raises(WriteError, match="the disk is full"):
+        files.write_file(tmp_path / "x", b"new")
+    assert snapshot(tmp_path) == {}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One run at a time
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_run_on_the_same_output_is_refused_until_the_first_is_done(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with files.work_directory(out) as work:
+        assert work.is_dir()
+        with pytest.raises(OutputExists, match="another run is writing") as caught, files.work_directory(out):
+            pass
+        assert caught.value.exit_code == 73
+        with files.work_directory(tmp_path / "other"):
+            pass
+    with files.work_directory(out) as again:
+        assert again == work
+
+
+def test_a_run_that_fails_gives_up_its_lock(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), files.work_directory(tmp_path / "out"):
+        raise ZeroDivisionError
+    with files.work_directory(tmp_path / "out") as work:
+        assert work.is_dir()
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from pyke import files
+with files.work_directory(Path(sys.argv[1])):
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_another_process_keeps_its_lock_and_its_death_sets_it_free(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"locked\n"
+        with pytest.raises(OutputExists), files.work_directory(out):
+            pass
+        child.kill()
+    with files.work_directory(out) as work:
+        assert work.is_dir()
+
+
+@pytest.mark.parametrize("call", ["open", "mkdir"])
+def test_a_work_directory_on_a_full_disk_is_told(call: str, tmp_path: Path, inject: Inject) -> None:
+    def work() -> None:
+        with files.work_directory(tmp_path / "out"):
+            pass
+
+    with pytest.raises(WriteError, match="the disk is full"):
+        inject(Faults(1 if call == "mkdir" else 2), work)
+
+
+def test_removing_what_is_not_there_is_fine(tmp_path: Path) -> None:
+    (tmp_path / "x" / "y").mkdir(parents=True)
+    files.remove(tmp_path / "x")
+    files.remove(tmp_path / "x")
+    assert snapshot(tmp_path) == {}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reading
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_reading_ahead_gives_all_items_in_order() -> None:
+    assert list(files.read_ahead(iter(range(1000)))) == list(range(1000))
+    assert list(files.read_ahead(iter(()))) == []
+
+
+@pytest.mark.parametrize("error", [DataError("bad"), MemoryError(), KeyboardInterrupt()], ids=lambda error: type(error).__name__)
+def test_reading_ahead_passes_an_exception_on_behind_the_items_before_it(error: BaseException) -> None:
+    def produce() -> Iterator[int]:
+        yield from range(10)
+        raise error
+
+    ahead = files.read_ahead(produce())
+    assert [next(ahead) for _ in range(10)] == list(range(10))
+    with pytest.raises(type(error)) as caught:
+        next(ahead)
+    assert caught.value is error
+    assert not _threads()
+
+
+def test_reading_ahead_stops_its_thread_when_nobody_reads_on() -> None:
+    produced: list[int] = []
+    closed: list[bool] = []
+
+    def produce() -> Iterator[int]:
+        try:
+            for i in itertools.count():
+                produced.append(i)
+                yield i
+        finally:
+            closed.append(True)
+
+    ahead = files.read_ahead(produce(), depth=3)
+    assert [next(ahead), next(ahead)] == [0, 1]
+    assert _threads()
+    ahead.close()  # type: ignore[attr-defined]
+    assert not _threads()
+    assert closed == [True]
+    assert len(produced) <= 2 + 3 + 1  # taken, waiting, and the one that found no room
+
+
+def _threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "pyke-read-ahead"]
+
+
+def test_an_input_counts_what_it_takes_from_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"abcdef")
+    with files.Input(str(path), None) as source:
+        assert (source.size, source.consumed) == (6, 0)
+        assert (source.read(4), source.consumed) == (b"abcd", 4)
+        assert (source.read(), source.read(), source.consumed) == (b"ef", b"", 6)
+
+
+def test_a_directory_or_nothing_cannot_be_opened_as_input(tmp_path: Path) -> None:
+    with pytest.raises(NoInput, match="is a directory"):
+        files.Input(str(tmp_path), None)
+    with pytest.raises(NoInput, match="No such file"):
+        files.Input(str(tmp_path / "x"), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "kind"),
+    [
+        ("x.nt.gz", b"", ".gz"),
+        ("X.NT.ZST", b"", ".zst"),
+        ("x.nt", b"BZh9", ".bz2"),
+        ("x.nt", b"\xfd7zXZ\x00", ".xz"),
+        ("x.nt", b"<a:>", None),
+        ("x.nt", b"", None),
+    ],
+)
+def test_a_compression_is_told_by_name_or_first_bytes(name: str, start: bytes, kind: str | None, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(start)
+    assert files.compression_of(str(tmp_path / name)) == kind
+    assert files.compression_of(str(tmp_path / "missing")) is None

@@ -1,0 +1,858 @@
+"""Reading: every syntax gives the same graph, the fast path agrees with pyoxigraph, and bad input is told by file and line."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import itertools
+import lzma
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyoxigraph
+import pytest
+import zstandard
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat
+
+from pyke import kernels, rdf
+from pyke.config import Config
+from pyke.errors import DataError, EmptyGraph, NoInput, PykeError, SyntaxProblem, UsageError
+from pyke.graph import Census
+from pyke.pipeline import Run, embed, read_census
+from pyke.progress import Progress
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the other tests of reading use too
+# ---------------------------------------------------------------------------------------------------------------------
+
+Statement = tuple[str, str, str]
+
+
+class Reading(NamedTuple):
+    """What our reader made of some documents: literals as a quotation mark and their key, nodes in front of literals."""
+
+    nodes: list[Statement]
+    literals: list[Statement]
+    triple_terms: int
+    census: Census
+
+    @property
+    def statements(self) -> list[Statement]:
+        return self.nodes + self.literals
+
+
+def read(*inputs: str | Path, **parameters: Any) -> Reading:
+    """Inputs → strings, by our reader."""
+    reading = Reading([], [], 0, Census())
+    config = Config(**parameters)
+    triple_terms = 0
+    for batch in rdf.read_batches(rdf.find_documents(inputs, config.format), config, reading.census, Progress()):
+        count, offsets, state = int(batch.terms.size[0]), batch.terms.offsets, batch.state
+        terms = [batch.terms.blob[offsets[i] : offsets[i + 1] - 1].tobytes().decode() for i in range(count)]
+        reading.nodes.extend((terms[s], terms[p], terms[o]) for s, p, o in batch.triples[: state[kernels.TRIPLES]])
+        count = int(state[kernels.LITERALS])
+        reading.literals.extend(
+            (terms[s], terms[p], f'"{key:x}') for (s, p), key in zip(batch.literals[:count], batch.literal_keys[:count], strict=True)
+        )
+        triple_terms += int(state[kernels.TRIPLE_TERMS])
+    return reading._replace(triple_terms=triple_terms)
+
+
+def as_text(node: Any) -> str:
+    """A node of pyoxigraph as our dictionaries have it."""
+    return f"_:{node.value}" if isinstance(node, BlankNode) else str(node.value)
+
+
+def assert_agrees(reading: Reading, quads: Iterable[Quad], seed: object = "") -> None:
+    """The same statements in the same order; equal literals have equal keys, different ones different keys."""
+    found = list(quads)
+    plain = [quad for quad in found if isinstance(quad.object, NamedNode | BlankNode)]
+    literal = [quad for quad in found if isinstance(quad.object, Literal)]
+    assert reading.nodes == [(as_text(quad.subject), as_text(quad.predicate), as_text(quad.object)) for quad in plain], seed
+    assert [row[:2] for row in reading.literals] == [(as_text(quad.subject), as_text(quad.predicate)) for quad in literal], seed
+    pairs = {(row[2], quad.object) for row, quad in zip(reading.literals, literal, strict=True)}
+    assert len(pairs) == len({key for key, _ in pairs}) == len({value for _, value in pairs}), seed
+    assert reading.triple_terms == len(found) - len(plain) - len(literal), seed
+
+
+def canonical(statements: Iterable[Statement]) -> set[Quad]:
+    """Statements as a set in which blank nodes have names that do not depend on their labels."""
+
+    def node(text: str) -> Any:
+        return BlankNode(text[2:]) if text.startswith("_:") else Literal(text) if text.startswith('"') else NamedNode(text)
+
+    dataset = pyoxigraph.Dataset(Quad(node(s), node(p), node(o)) for s, p, o in statements)
+    dataset.canonicalize(pyoxigraph.CanonicalizationAlgorithm.UNSTABLE)
+    return set(dataset)
+
+
+@pytest.fixture
+def fixed_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same seed in each reading, so that the keys of literals can be compared."""
+    monkeypatch.setattr("secrets.randbits", lambda bits: 12345)
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda content: zstandard.ZstdCompressor().compress(content),
+}
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The fast path agrees with pyoxigraph
+# ---------------------------------------------------------------------------------------------------------------------
+
+LINES = {
+    "plain": "<http://e/a> <http://e/p> <http://e/b> .\n_:x <http://e/p> _:y.z .\n_:x<http://e/p>_:0.\n",
+    "comments": "# one\n  \t# two\n<a:> <b:> <c:> . # three\n<a:> <b:> <d:>.#four <x:>\n# ünï\n\n   \n<a:> <b:> <e:> . # ünï\n",
+    "crlf": '<a:> <b:> <c:> .\r\n\r\n# c\r\n<a:> <b:> "x" .\r\n<a:> <b:> <d:> . # c\r\n',
+    "cr alone": "<a:> <b:> <c:> .\r<a:> <b:> <d:> .\r\r# c\r<a:> <b:> <e:> .\r",
+    "tabs": '\t<a:>\t<b:>\t<c:>\t.\t\n<a:>\t\t <b:> \t"x"\t@en .\n'.replace("\t@", "@"),
+    "no blanks": '<a:><b:><c:>.\n<a:><b:>"x"@en.\n<a:><b:>"x"^^<d:>.\n_:a<b:>_:c.\n_:a<b:>"".\n',
+    "no last line break": "<a:> <b:> <c:> .\n<a:> <b:> <d:> .",
+    "escapes in IRIs": "<http://e/\\u00e9> <http://e/\\U0001F600> <http://e/é> .\n<http://e/é> <http://e/😀> <http://e/\\u00E9> .\n",
+    "escapes in literals": r'<a:> <b:> "\t\b\n\r\f\"\'\\ \u00e9 \U0001F600 \u0041" .'
+    '\n<a:> <b:> "é" .\n<a:> <b:> "\\u00E9" .\n<a:> <b:> "\t\'\x00\x7f" .\n',
+    "languages": "".join(
+        f'<a:> <b:> "x"@{tag} .\n'
+        for tag in [
+            "en",
+            "EN",
+            "en-GB",
+            "en-gb",
+            "zh-Hans",
+            "zh-Hant-TW",
+            "de-CH-1996",
+            "sl-rozaj-biske",
+            "x-private",
+            "i-klingon",
+            "en-a-bbb",
+            "de-1901",
+            "es-419",
+            "gsw",
+            "aaaa",
+            "und-x-y",
+        ]
+    ),
+    "datatypes": "".join(
+        f'<a:> <b:> "1"{kind} .\n'
+        for kind in (
+            "",
+            "^^<http://www.w3.org/2001/XMLSchema#string>",
+            "^^<http://www.w3.org/2001/XMLSchema#integer>",
+            "^^<x:y>",
+            "^^<x:\\u0079>",
+            "@en",
+        )
+    ),
+    "value and tag do not run together": '<a:> <b:> "x@en" .\n<a:> <b:> "x"@en .\n<a:> <b:> "xen" .\n<a:> <b:> "x"^^<en:> .\n<a:> <b:> "" .\n',
+    "characters of 2, 3 and 4 bytes": "<http://e/é> <http://e/漢字> <http://e/😀> .\n<http://é/> <http://漢/> <http://😀/> .\n",
+    "borders of Unicode": "".join(f'<a:> <b:> "{chr(c)}" .\n' for c in (0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x10000, 0x10FFFF)),
+    "borders of IRIs": "".join(f"<a:{chr(c)}> <b:> <c:> .\n" for c in (0xA0, 0xD7FF, 0xF900, 0xFDCF, 0xFDF0, 0xFFEF, 0x10000, 0x1FFFD, 0xEFFFD)),
+    "private characters in a query": "<a:?\ue000> <b:> <c:?\U0010fffd> .\n",
+    "ports and users": "<http://e:80/> <http://e:/p> <http://u@e:8080/x> .\n"
+    "<http://e:80> <http://[::1]:80/> <http://u:p@[::1]/> .\n<http://e:80?q> <http://e:80#f> <x://e:1> .\n",
+    "percent signs": "<http://e/%20> <http://e/%C3%A9> <http://e%2e/?%aF#%00> .\n",
+    "odd schemes": "<a:> <A+b-c.1:> <urn:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6> .\n<mailto:a@e> <tel:+1-2> <file:///x> .\n"
+    "<data:,x> <a:/b//c> <a:b?c?d#e?f/g> .\n",
+    "dots and empty parts": "<http://e/../a/./b> <http://e> <http://e?> .\n"
+    "<http://e/#> <http://e//> <http:a> .\n<http:/a> <http:> <http://e/;,!$&'()*+=@:~_-.> .\n",
+    "blank nodes": "_:a <b:> _:a.b .\n_:A_-1 <b:> _:0 .\n_:é <b:> _:a·b .\n_:_ <b:> _:__ .\n_:a..b <b:> _:c. \n_:漢 <b:> _:😀 .\n",
+    "triple terms": "<a:> <b:> <<( <c:> <d:> <e:> )>> .\n"
+    '<a:> <b:> <c:> .\n<a:> <b:> <<( _:x <d:> "y>>"@en )>> .\n<a:> <b:> <<( <c:> <d:> <<( <e:> <f:> <g:> )>> )>> .\n',
+    "directions": '<a:> <b:> "x"@en--ltr .\n<a:> <b:> "x"@en--rtl .\n<a:> <b:> "x"@en .\n',
+    "labels": '<a:> <http://www.w3.org/2000/01/rdf-schema#label> "A\\u00e9"@en .\n<a:> <http://www.w3.org/2004/02/skos/core#prefLabel> "\\"" .\n',
+    "nothing": "",
+    "only a comment": "# no triples",
+    "bad UTF-8 in a comment": "# \udcff\n<a:> <b:> <c:> . # \udcff\n",
+}
+QUADS = {
+    "graph names": "<a:> <b:> <c:> <g:> .\n"
+    '<a:> <b:> <c:> _:g .\n<a:> <b:> "x" <g:> .\n<a:> <b:> "x"@en <g:é> .\n<a:> <b:> "x"^^<d:> _:g.\n<a:> <b:> <c:>.\n',
+    "graph names without blanks": '<a:><b:><c:><g:>.\n<a:><b:>_:c<g:>.\n<a:><b:>"x"_:g.\n<a:><b:>"x"@en_:g.\n<a:><b:>"x"^^<d:><g:>.\n',
+    "triple terms in graphs": "<a:> <b:> <<( <c:> <d:> <e:> )>> <g:> .\n<a:> <b:> <c:> <g:> .\n",
+}
+AGREEING = [(name, text, "nt") for name, text in LINES.items()] + [(name, text, "nq") for name, text in (LINES | QUADS).items()]
+FORMATS = {"nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS}
+
+
+@pytest.mark.parametrize(("text", "extension"), [row[1:] for row in AGREEING], ids=[f"{name}, {extension}" for name, _, extension in AGREEING])
+def test_the_fast_path_agrees_with_pyoxigraph(text: str, extension: str, tmp_path: Path) -> None:
+    content = text.encode(errors="surrogateescape")
+    assert_agrees(read(written(tmp_path / f"x.{extension}", content)), pyoxigraph.parse(content, format=FORMATS[extension]))
+
+
+REFUSED: dict[str, str | bytes] = {
+    "relative IRI": "<a> <b:> <c:> .",
+    "space in an IRI": "<a:b c> <b:> <c:> .",
+    "bad escape in an IRI": "<a:\\n> <b:> <c:> .",
+    "escaped space in an IRI": "<a:\\u0020> <b:> <c:> .",
+    "bad percent": "<a:%2> <b:> <c:> .",
+    "bad port": "<http://e:8a/> <b:> <c:> .",
+    "two fragments": "<a:#b#c> <b:> <c:> .",
+    "scheme with a digit": "<1a:> <b:> <c:> .",
+    "private character": "<a:\ue000> <b:> <c:> .",
+    "noncharacter": "<a:\ufdd0> <b:> <c:> .",
+    "control character": "<a:\x80> <b:> <c:> .",
+    "surrogate": b"<a:\xed\xa0\x80> <b:> <c:> .",
+    "overlong": b"<a:\xc0\xaf> <b:> <c:> .",
+    "overlong string": b'<a:> <b:> "\xe0\x80\xaf" .',
+    "over the end of Unicode": b'<a:> <b:> "\xf4\x90\x80\x80" .',
+    "cut character": b'<a:> <b:> "\xe2\x82" .',
+    "colon in a label": "_:a:b <b:> <c:> .",
+    "scheme with é": "<é:> <b:> <c:> .",
+    "escaped surrogate": '<a:> <b:> "\\ud800" .',
+    "escape over the end": '<a:> <b:> "\\U00110000" .',
+    "short escape": '<a:> <b:> "\\u00e" .',
+    "unknown escape": '<a:> <b:> "\\q" .',
+    "open string": '<a:> <b:> "x .',
+    "open IRI": "<a:> <b:> <c: .",
+    "no dot": "<a:> <b:> <c:>",
+    "two dots": "<a:> <b:> <c:> ..",
+    "text behind the dot": "<a:> <b:> <c:> . x",
+    "two statements on a line": "<a:> <b:> <c:> . <a:> <b:> <c:> .",
+    "literal as subject": '"a" <b:> <c:> .',
+    "blank node as predicate": "<a:> _:b <c:> .",
+    "literal as predicate": '<a:> "b" <c:> .',
+    "language too long": '<a:> <b:> "x"@abcdefghi .',
+    "language with a digit": '<a:> <b:> "x"@e1 .',
+    "empty subtag": '<a:> <b:> "x"@en- .',
+    "no language": '<a:> <b:> "x"@ .',
+    "langString without a language": '<a:> <b:> "x"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString> .',
+    "dirLangString without a direction": '<a:> <b:> "x"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString> .',
+    "prefixed name": "a:b a:c a:d .",
+    "directive": "@prefix a: <b:> .",
+    "single quotes": "<a:> <b:> 'x' .",
+    "triple term as subject": "<<( <a:> <b:> <c:> )>> <b:> <c:> .",
+    "reified triple": "<a:> <b:> << <c:> <d:> <e:> >> .",
+    "byte order mark inside": "\ufeff<a:> <b:> <c:> .",
+    "form feed": "<a:> <b:>\f<c:> .",
+    "label ends with a dot": "_:a. <b:> <c:> .",
+    "empty label": "_: <b:> <c:> .",
+    "label starts with a dash": "_:-a <b:> <c:> .",
+}
+
+
+@pytest.mark.parametrize("extension", ["nt", "nq"])
+@pytest.mark.parametrize("line", REFUSED.values(), ids=REFUSED)
+def test_what_pyoxigraph_refuses_is_refused_with_its_line(line: str | bytes, extension: str, tmp_path: Path) -> None:
+    bad = line.encode() if isinstance(line, str) else line
+    with pytest.raises(SyntaxError):
+        list(pyoxigraph.parse(bad, format=FORMATS[extension]))
+    path = written(tmp_path / f"x.{extension}", b"<a:> <b:> <c:> .\n# two\n" + bad + b"\n<a:> <b:> <d:> .\n")
+    with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:3: ")):
+        read(path)
+    reading = read(path, on_error="skip")
+    assert reading.nodes == [("a:", "b:", "c:"), ("a:", "b:", "d:")]
+    assert [problem.place for problem in reading.census.problems] == [f"{path}:3"]
+
+
+@pytest.mark.parametrize("text", ["<a:> <b:> <c:> <g:> .", "<a:> <b:> <c:> <g:> <h:> .", '<a:> <b:> <c:> "g" .'])
+def test_a_fourth_element_is_refused_where_it_does_not_belong(text: str, tmp_path: Path) -> None:
+    with pytest.raises(SyntaxProblem, match=r"x\.nt:1: "):
+        read(written(tmp_path / "x.nt", text))
+
+
+def test_a_byte_order_mark_is_passed_over_in_every_syntax(tmp_path: Path) -> None:
+    for extension, content in _family_in_every_syntax().items():
+        plain = read(written(tmp_path / f"plain{extension}", content))
+        marked = read(written(tmp_path / f"marked{extension}", b"\xef\xbb\xbf" + content))
+        assert marked.nodes == plain.nodes, extension
+        assert plain.nodes, extension
+    assert read(written(tmp_path / "only.nt", b"\xef\xbb\xbf")).statements == []
+
+
+@pytest.mark.parametrize("length", [(1 << 19) - 10, 1 << 19, 3 << 19, (1 << 24) - 100])
+def test_very_long_lines_are_read(length: int, tmp_path: Path) -> None:
+    iri, string = "http://e/" + "x" * length, "é" * (length // 2)
+    text = f'<a:> <b:> <{iri}> .\n<a:> <b:> <c:> .\n<a:> <b:> "{string}" .\n<a:> <b:> <d:> .\n'
+    reading = read(written(tmp_path / "x.nt", text))
+    assert reading.nodes == [("a:", "b:", iri), ("a:", "b:", "c:"), ("a:", "b:", "d:")]
+    assert len(reading.literals) == 1
+
+
+def _many_lines(count: int) -> str:
+    """Lines of all kinds, also those that pyoxigraph decides, with more different terms than one batch holds."""
+    kinds = (
+        "<http://e/s{0}> <http://e/p{1}> <http://e/o{0}> .",
+        '_:b{0} <http://e/p{1}> "value {1}"@en .',
+        "<http://e/\\u00e9{0}> <http://e/p{1}> _:é{1} . # ü",
+        "# ünï {0}",
+        "<a:> <b:> <<( <a:> <b:> <c:{0}> )>> .",
+        '<http://e/s{1}> <http://e/p> "{0}"^^<http://e/d> .\r',
+        "<a:r{0}> <b:> <c:{0}> .\r<a:t{0}> <b:> <c:u{0}> .",
+    )
+    return "".join(kinds[i % len(kinds)].format(i, i % 11) + "\n" for i in range(count))
+
+
+@pytest.mark.parametrize(("block", "threads"), [(64, 1), (4096, 2), (1 << 19, 1), (1 << 19, 2), (1 << 19, 4)])
+def test_blocks_and_threads_change_nothing(block: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = _many_lines(2_000 if block < 1 << 19 else 25_000)
+    monkeypatch.setattr(rdf, "BLOCK", block)
+    reading = read(written(tmp_path / "x.nt", text), threads=threads)
+    assert_agrees(reading, pyoxigraph.parse(text.encode(), format=RdfFormat.N_TRIPLES))
+
+
+SHORTEST = {
+    "triples": ("_:c<b:>_:c.\n", {}),
+    "literals": ('_:c<b:>"".\n', {}),
+    "literals in carriage returns": ('_:c<b:>"".\r', {}),
+    "lenient": ("<><><>.\n", {"lenient": True}),
+    "lenient literals": ('<><>"".\n', {"lenient": True}),
+    "blank nodes": ("".join(f"_:{i:x}<b:>_:{i:x}.\n" for i in range(20)), {}),
+    "columns": ("a\tb\tc\n", {"format": "tsv"}),
+    "labels": ('_:c<http://www.w3.org/2000/01/rdf-schema#label>"\x7f".\n', {}),
+}
+
+
+@pytest.mark.parametrize(("line", "parameters"), SHORTEST.values(), ids=SHORTEST)
+def test_the_shortest_statements_fit_into_the_room_that_is_made_for_them(
+    line: str, parameters: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Kernels do not check bounds. Here they get more room than they ask for, so that writing too far is seen and not fatal.
+    batches = _with_spare_room(monkeypatch)
+    written(tmp_path / "x.nt", line * 500)
+    written(tmp_path / "y.nt", line * 500)
+    read(tmp_path / "x.nt", tmp_path / "y.nt", **parameters)  # two documents: blank nodes get a prefix
+    _assert_room_sufficed(batches)
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_a_batch_that_fills_up_inside_a_line_leaves_room_for_the_rest(shift: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = _with_spare_room(monkeypatch)
+    # Old Macs end lines by a carriage return: such lines come as one, which pyoxigraph decides. At one of these the batch is full.
+    text = "".join(f"<a:{i}> <b:> <c:{i}> .\r<a:x{i}> <b:> <c:x{i}> .\n" for i in range(4_500)) + "<a:> <b:> <c:> .\n" * 1_000
+    text = "".join(f"<a:> <b:> <y:{i}> .\n" for i in range(shift)) + text  # at each of four places, for it to be the wrong one
+    reading = read(written(tmp_path / "x.nt", text))
+    assert_agrees(reading, pyoxigraph.parse(text.encode(), format=RdfFormat.N_TRIPLES))
+    assert len(batches) > 1
+    _assert_room_sufficed(batches)
+
+
+def _with_spare_room(monkeypatch: pytest.MonkeyPatch) -> list[tuple[kernels.Batch, kernels.Batch]]:
+    """Has batches made too large; the list pairs them with those of the right size."""
+    made: list[tuple[kernels.Batch, kernels.Batch]] = []
+    new_batch = rdf.new_batch
+
+    def spacious(size: int, prefix: int = 0) -> kernels.Batch:
+        made.append((new_batch(size + (1 << 20), prefix), new_batch(size, prefix)))
+        return made[-1][0]
+
+    monkeypatch.setattr(rdf, "new_batch", spacious)
+    return made
+
+
+def _assert_room_sufficed(batches: Sequence[tuple[kernels.Batch, kernels.Batch]]) -> None:
+    assert batches
+    for used, planned in batches:
+        state = used.state
+        assert state[kernels.TRIPLES] <= len(planned.triples)
+        assert state[kernels.LITERALS] <= min(len(planned.literals), len(planned.literal_keys))
+        assert state[kernels.LABELS] <= len(planned.labels)
+        assert state[kernels.LABEL_BYTES] <= len(planned.label_blob)
+        assert used.terms.size[1] <= len(planned.terms.blob)
+
+
+def test_blank_nodes_belong_to_their_document(tmp_path: Path) -> None:
+    contents = {"a.nt": "_:x <p:> _:y .\n_:x <p:> _:é .\n", "b.ttl": "_:x <p:> _:y . _:x <p:> _:é .", "c.tsv": "_:x\tp:\t_:y\n_:x\tp:\t_:é\n"}
+    paths = [written(tmp_path / name, text) for name, text in contents.items()]
+    subjects = {s for s, _, _ in read(*paths).statements}
+    assert len(subjects) == 3
+    assert read_census([str(path) for path in paths], Config()).blank_nodes == 9
+    assert {s for s, _, _ in read(paths[0]).statements} == {"_:x"}
+    # Labels that look like prefixed ones of another document are still others.
+    first = written(tmp_path / "d.nt", "_:d1_x <p:> _:y .\n")
+    assert len({s for s, _, _ in read(first, written(tmp_path / "e.nt", "_:x <p:> _:y .\n_:d1_x <p:> _:y .\n")).statements}) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("x.ttl", "[] <p:> <o:> .\n" * 200), ("x.jsonld", "[" + ",".join(['{"http://e/p": {"@id": "http://e/o"}}'] * 200) + "]")]
+)
+def test_nodes_without_a_label_have_the_same_names_in_every_reading(name: str, text: str, tmp_path: Path) -> None:
+    path = written(tmp_path / name, text)
+    first, second = (list(Run(path, Config()).read().terms) for _ in range(2))
+    assert first == second
+    assert len(first) == 202
+
+
+def test_triple_terms_are_counted_and_left_out(tmp_path: Path) -> None:
+    text = "<a:> <b:> <<( <c:> <d:> <e:> )>> .\n<a:> <b:> <c:> .\n"
+    for name in ("x.nt", "x.nq", "x.ttl", "x.trig"):
+        census = read_census(written(tmp_path / name, text), Config())
+        assert (census.statements, census.triples, census.triple_terms, census.errors) == (2, 1, 1, 0), name
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Every syntax and compression, every way to name inputs
+# ---------------------------------------------------------------------------------------------------------------------
+
+GRAPH = """<http://e/a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://e/C> .
+<http://e/a> <http://e/knows> <http://e/b> .
+<http://e/b> <http://e/knows> <http://e/é漢😀> .
+<http://e/b> <http://e/knows> _:n .
+_:n <http://e/knows> _:m .
+_:m <http://e/knows> <http://e/a> .
+<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "A, \\"quoted\\""@en .
+<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "A, \\"quoted\\"" .
+<http://e/b> <http://e/age> "7"^^<http://www.w3.org/2001/XMLSchema#integer> .
+_:n <http://e/note> "one\\ntwo\\t\\u00e9" .
+"""
+
+
+def _family_in_every_syntax() -> dict[str, bytes]:
+    quads = list(pyoxigraph.parse(GRAPH.encode(), format=RdfFormat.N_TRIPLES))
+    contents = {
+        extension: pyoxigraph.serialize((quad.triple for quad in quads), format=form) or b""
+        for extension, form in ((".nt", RdfFormat.N_TRIPLES), (".ttl", RdfFormat.TURTLE), (".rdf", RdfFormat.RDF_XML))
+    }
+    for extension, form in ((".nq", RdfFormat.N_QUADS), (".trig", RdfFormat.TRIG), (".jsonld", RdfFormat.JSON_LD)):
+        contents[extension] = (
+            pyoxigraph.serialize((Quad(quad.subject, quad.predicate, quad.object, NamedNode("http://e/g")) for quad in quads), format=form) or b""
+        )
+    rows = [[str(node) for node in quad.triple] for quad in quads]
+    contents[".tsv"] = "".join("\t".join(row) + "\n" for row in rows).encode()
+    table = io.StringIO()
+    csv.writer(table).writerows([cell.removeprefix("<").removesuffix(">") if cell.startswith("<") else cell for cell in row] for row in rows)
+    contents[".csv"] = table.getvalue().encode()
+    return contents
+
+
+def _graph_of(*inputs: str | Path, **parameters: Any) -> set[Statement]:
+    """The triples through ids, as the embedding sees them."""
+    graph = Run(list(inputs), Config(**parameters)).read()
+    terms = list(graph.terms)
+    return {(terms[s], terms[graph.predicates[p]], terms[o]) for s, p, o in zip(graph.subjects, graph.predicates_of, graph.objects, strict=True)}
+
+
+@pytest.mark.usefixtures("fixed_hashes")
+@pytest.mark.parametrize("extension", [".nt", ".nq", ".ttl", ".trig", ".rdf", ".jsonld", ".tsv", ".csv"])
+def test_the_same_graph_comes_out_of_every_syntax_and_compression(extension: str, tmp_path: Path) -> None:
+    expected = read(written(tmp_path / "expected.nt", GRAPH))
+    assert (len(expected.nodes), len(expected.literals)) == (6, 4)
+    content = _family_in_every_syntax()[extension]
+    for suffix, pack in PACK.items():
+        for name in (f"x{extension}{suffix}", f"X{extension}{suffix}".upper()):
+            path = written(tmp_path / name, pack(content))
+            assert canonical(read(path).statements) == canonical(expected.statements), name
+        assert canonical(_graph_of(path)) == canonical(expected.nodes), path
+    # The first bytes tell a compression that the name does not.
+    assert canonical(read(written(tmp_path / f"hidden{extension}", gzip.compress(content))).statements) == canonical(expected.statements)
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
+def test_archives_of_several_members_are_read_to_their_end(suffix: str, tmp_path: Path) -> None:
+    members = [PACK[suffix](f"<a:{i}> <b:> <c:".encode()) + PACK[suffix](f"{i}> .\n".encode()) for i in range(5)]
+    assert [s for s, _, _ in read(written(tmp_path / f"x.nt{suffix}", b"".join(members))).nodes] == [f"a:{i}" for i in range(5)]
+
+
+def test_other_extensions_of_a_syntax_are_known(tmp_path: Path) -> None:
+    contents = _family_in_every_syntax()
+    others = {".ntriples": ".nt", ".nquads": ".nq", ".turtle": ".ttl", ".owl": ".rdf", ".xml": ".rdf", ".rdfs": ".rdf", ".json": ".jsonld"}
+    for other, extension in others.items():
+        assert len(read(written(tmp_path / f"x{other}", contents[extension])).nodes) == 6, other
+
+
+def test_the_format_overrides_the_extension(tmp_path: Path) -> None:
+    contents = _family_in_every_syntax()
+    for form, extension in (("turtle", ".ttl"), ("NTriples", ".nt"), ("rdf", ".rdf"), ("jsonld", ".jsonld"), ("tsv", ".tsv")):
+        for name in ("x.txt", "x", "x.csv", "x.nq"):
+            assert len(read(written(tmp_path / name, contents[extension]), format=form).nodes) == 6, (form, name)
+
+
+def test_directories_are_read_with_all_below_them_and_globs_with_all_they_match(tmp_path: Path) -> None:
+    for name, content in (
+        ("b.nt", "<b:> <p:> <o:> ."),
+        ("a.ttl", "<a:> <p:> <o:> ."),
+        ("sub/deep/c.tsv", "c:\tp:\to:"),
+        ("sub/d.nq.gz", gzip.compress(b"<d:> <p:> <o:> <g:> .")),
+    ):
+        written(tmp_path / "in" / name, content)
+    written(tmp_path / "in" / "README.md", "no RDF")
+    folder = str(tmp_path / "in")
+
+    def subjects(*inputs: str) -> list[str]:
+        return [s for s, _, _ in read(*inputs).nodes]
+
+    assert subjects(folder) == ["a:", "b:", "d:", "c:"]
+    assert subjects(f"{folder}/*.nt", f"{folder}/sub") == ["b:", "d:", "c:"]
+    assert subjects(f"{folder}/**/*.[tn][sq]*") == ["d:", "c:"]
+    assert subjects(f"{folder}/b.nt", f"{folder}/a.ttl", f"{folder}/b.nt") == ["b:", "a:", "b:"]
+
+
+def test_a_name_with_the_characters_of_a_glob_is_a_file_first(tmp_path: Path) -> None:
+    assert read(written(tmp_path / "x[1]*.nt", "<a:> <b:> <c:> .")).nodes == [("a:", "b:", "c:")]
+
+
+@pytest.mark.parametrize("extension", [".nt", ".ttl", ".rdf", ".jsonld", ".csv"])
+def test_standard_input_is_read_with_a_format(extension: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(_family_in_every_syntax()[extension])))
+    assert len(read("-", format=extension[1:]).nodes) == 6
+
+
+def test_standard_input_needs_a_format_and_is_named_in_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="--format"):
+        read("-")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"<a:> <b:> <c:> .\nx\n")))
+    with pytest.raises(SyntaxProblem, match="standard input:2: "):
+        read("-", format="nt")
+
+
+def test_a_pipe_named_as_a_file_is_read_from_its_first_byte() -> None:
+    # What a shell passes for <(zcat x.nt.gz): looking into it for a compression must not swallow its start.
+    out, into = os.pipe()
+    with open(into, "wb") as pipe:
+        pipe.write(b"<a:> <b:> <c:> .\n")
+    try:
+        assert read(f"/dev/fd/{out}", format="nt").nodes == [("a:", "b:", "c:")]
+    finally:
+        os.close(out)
+
+
+def test_mixed_syntaxes_are_one_graph_whatever_their_order(tmp_path: Path) -> None:
+    contents = _family_in_every_syntax()
+    paths = [written(tmp_path / f"x{extension}", contents[extension]) for extension in (".rdf", ".nt", ".tsv", ".jsonld")]
+    named = {row for row in _graph_of(paths[1]) if "_:" not in "".join(row)}
+    assert len(named) == 3
+    for order in itertools.islice(itertools.permutations(paths), 0, 24, 7):
+        triples = _graph_of(*order)
+        assert {row for row in triples if "_:" not in "".join(row)} == named
+        assert len(triples) == 3 + 4 * 3  # the blank nodes of each file are its own
+    assert read_census([str(path) for path in paths], Config()).duplicates == 3 * 3 + 3 * 3  # and the literals beside IRIs are not
+
+
+# Two have relative IRIs, so a base is given for them; none needs lenient reading.
+NEED_BASE = ("iswc-2012-complete.rdf", "w3c-turtle-earl.ttl")
+SAMPLES = {
+    "Brick-1.4.ttl": 60_604,
+    "dbpedia-eunis_links.nt": 11_235,
+    "dbpedia-wordnet_links.nt.bz2": 437_797,
+    "iswc-2005-complete.ttl": 9_713,
+    "iswc-2012-complete.rdf": 16_941,
+    "nomisma-rome.rdf": 205,
+    "schema.org.nq": 17_823,
+    "w3c-turtle-earl.jsonld.gz": 38_192,
+    "w3c-turtle-earl.ttl": 38_268,
+    "wikipathways-20201210_full.trig.gz": 394_342,
+}
+
+
+def test_every_sample_is_in_the_list(data: Path) -> None:
+    assert {path.name for path in (data / "rdf-samples").iterdir()} == set(SAMPLES)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_real_files_are_read(name: str, data: Path) -> None:
+    base = "http://example.com/" if name in NEED_BASE else None
+    census = read_census(data / "rdf-samples" / name, Config(base=base))
+    assert (census.statements, census.errors) == (SAMPLES[name], 0)
+    assert census.triples + census.literals + census.duplicates + census.triple_terms == census.statements
+
+
+@pytest.mark.parametrize("name", ["schema.org.nq", "dbpedia-eunis_links.nt"])
+def test_real_lines_agree_with_pyoxigraph(name: str, data: Path) -> None:
+    path = data / "rdf-samples" / name
+    assert_agrees(read(path), pyoxigraph.parse(path=path))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bad input
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["missing.nt", "missing/*.nt", "-missing"])
+def test_a_missing_file_is_no_input(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NoInput, match=re.escape(name)) as caught:
+        read(name)
+    assert caught.value.exit_code == 66
+
+
+def test_no_input_at_all_is_told() -> None:
+    with pytest.raises(NoInput, match="at least one file"):
+        read()
+
+
+def test_a_file_that_cannot_be_opened_is_no_input(family: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = rdf.find_documents([family])
+    family.unlink()
+    with pytest.raises(NoInput, match=re.escape(str(family))):
+        list(rdf.read_batches(documents, Config(), Census(), Progress()))
+
+
+def test_a_link_to_nowhere_in_a_directory_is_no_input(tmp_path: Path) -> None:
+    (tmp_path / "x.nt").symlink_to(tmp_path / "gone.nt")
+    with pytest.raises(NoInput, match=re.escape("x.nt")):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["", "# nothing\n", "\n\n", '<a:> <b:> "only a literal" .\n'])
+def test_a_file_without_triples_cannot_be_embedded(content: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "x.nt", content)
+    with pytest.raises(EmptyGraph, match=re.escape(str(path))) as caught:
+        embed(path)
+    assert caught.value.exit_code == 65
+
+
+def _pseudo_random(count: int) -> bytes:
+    """Lines that pack badly, so that archives have several blocks."""
+    return b"".join(b"<a:%x> <b:> <c:%x> .\n" % (i * 2654435761 % 2**32, i * 40503 % 65537) for i in range(count))
+
+
+@pytest.mark.parametrize("extension", [".nt", ".ttl", ".tsv", ".jsonld", ".rdf"])
+@pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
+def test_a_truncated_archive_is_told(suffix: str, extension: str, tmp_path: Path) -> None:
+    content = {
+        ".tsv": _pseudo_random(5000).replace(b" .\n", b"\n").replace(b" ", b"\t"),
+        ".jsonld": b"[" + b",".join(b'{"@id":"a:%x","b:":{"@id":"c:%x"}}' % (i * 2654435761 % 2**32, i) for i in range(5000)) + b"]",
+        ".rdf": _family_in_every_syntax()[".rdf"],
+    }.get(extension, _pseudo_random(5000))
+    packed = PACK[suffix](content)
+    path = tmp_path / f"x{extension}{suffix}"
+    for length in (len(packed) // 2, len(packed) - 1):
+        for on_error in ("stop", "skip"):  # an archive cut off is not one bad line among good ones
+            with pytest.raises(DataError, match=re.escape(str(path))) as caught:
+                read(written(path, packed[:length]), on_error=on_error)
+            assert not isinstance(caught.value, SyntaxProblem), f"blamed on the text: {caught.value}"
+            assert caught.value.exit_code == 65
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
+@pytest.mark.parametrize("extension", [".nt", ".ttl"])
+def test_a_damaged_archive_is_told(suffix: str, extension: str, tmp_path: Path) -> None:
+    pack = PACK[suffix] if suffix != ".zst" else zstandard.ZstdCompressor(write_checksum=True).compress
+    packed = bytearray(pack(_pseudo_random(5000)))
+    for i in range(len(packed) // 2, len(packed) // 2 + 200):
+        packed[i] ^= 0xA5
+    path = written(tmp_path / f"x{extension}{suffix}", bytes(packed))
+    with pytest.raises(DataError, match=re.escape(str(path))) as caught:
+        read(path, on_error="skip")
+    assert caught.value.exit_code == 65
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
+def test_a_plain_file_named_as_an_archive_is_told(suffix: str, tmp_path: Path) -> None:
+    path = written(tmp_path / f"x.nt{suffix}", GRAPH)
+    with pytest.raises(DataError, match=re.escape(str(path))):
+        read(path)
+
+
+@pytest.mark.parametrize("extension", [".nt", ".nq", ".ttl", ".trig", ".rdf", ".jsonld", ".tsv", ".csv"])
+def test_a_binary_file_is_refused(extension: str, tmp_path: Path) -> None:
+    content = bytes(i * i * 31 % 251 for i in range(10_000))
+    path = written(tmp_path / f"x{extension}", b"\x7fELF\x02\x01\x01\x00" + content)
+    with pytest.raises(DataError, match=re.escape(str(path))):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x", "x.gz", "x.nt.zip", "x.nt.bak"])
+def test_an_extension_that_tells_no_syntax_is_refused(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path / name, GRAPH)
+    with pytest.raises(UsageError, match=re.escape(str(path)) + ".*--format") as caught:
+        read(path)
+    assert caught.value.exit_code == 2
+
+
+def test_a_format_that_does_not_exist_is_refused(family: Path) -> None:
+    with pytest.raises(UsageError, match=r"'n3'.*turtle"):
+        read(family, format="n3")
+
+
+def test_turtle_named_as_ntriples_is_refused_with_a_hint(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.nt", "# a comment\n@prefix e: <http://e/> .\ne:a e:b e:c .\n")
+    with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:2: ") + ".*Read as ntriples; --format"):
+        read(path)
+
+
+def test_an_empty_directory_is_no_input(tmp_path: Path) -> None:
+    written(tmp_path / "sub" / "notes.txt", "x")
+    with pytest.raises(NoInput, match=re.escape(str(tmp_path))):
+        read(tmp_path)
+
+
+def test_an_unreadable_directory_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Permissions do not stop root, who may run the tests.
+    written(tmp_path / "x.nt", GRAPH)
+    (tmp_path / "locked").mkdir()
+    scandir = os.scandir
+
+    def guarded(path: str) -> Any:
+        if str(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    with pytest.raises(NoInput, match="locked: Permission denied"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(("extension", "text"), [(".nt", b'<a:> <b:> <c:> .\n<a:> <b:> "'), (".ttl", b'<a:> <b:> <c:> .\n<a:> <b:> "'), (".nt", b"")])
+def test_a_line_over_16_mib_is_refused(extension: str, text: bytes, tmp_path: Path) -> None:
+    path = written(tmp_path / f"x{extension}", text + b"x" * (17 << 20))
+    with pytest.raises(DataError, match=re.escape(str(path)) + ".*16 MiB"):
+        read(path)
+
+
+XML = (
+    '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
+    '<rdf:Description rdf:about="a"><e:p rdf:resource="b"/></rdf:Description></rdf:RDF>'
+)
+RELATIVE = {".ttl": "\n<a> <http://e/p> <b> .", ".trig": "\n<g> { <a> <http://e/p> <b> }", ".rdf": "<?xml version='1.0'?>\n" + XML}
+
+
+@pytest.mark.parametrize("extension", RELATIVE)
+def test_relative_iris_need_a_base(extension: str, tmp_path: Path) -> None:
+    path = written(tmp_path / f"x{extension}", RELATIVE[extension])
+    with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:2: ")):
+        read(path)
+    assert read(path, base="http://base/x/").nodes == [("http://base/x/a", "http://e/p", "http://base/x/b")]
+
+
+def test_relative_iris_of_jsonld_take_the_base(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.jsonld", '{"@id": "a", "http://e/p": {"@id": "b"}}')
+    assert read(path, base="http://base/x/").nodes == [("http://base/x/a", "http://e/p", "http://base/x/b")]
+
+
+@pytest.mark.parametrize("extension", [".ttl", ".trig", ".rdf", ".jsonld"])
+def test_a_base_that_is_no_iri_is_refused(extension: str, tmp_path: Path) -> None:
+    content = RELATIVE.get(extension, '{"@id": "a", "http://e/p": {"@id": "b"}}')
+    with pytest.raises(PykeError, match="not an iri"):
+        read(written(tmp_path / f"x{extension}", content), base="not an iri")
+
+
+def test_lenient_reading_keeps_odd_iris(tmp_path: Path) -> None:
+    for name, content in (("x.nt", "<http://e/a b> <b:> <c> .\n"), ("x.ttl", "<http://e/a b> <b:> <http://e/%> ."), ("x.rdf", XML)):
+        path = written(tmp_path / name, content)
+        with pytest.raises(SyntaxProblem):
+            read(path)
+        assert len(read(path, lenient=True, base=None if name == "x.nt" else "http://base/").nodes) == 1, name
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_skipping_counts_bad_lines_and_lists_the_first_with_their_numbers(threads: int, tmp_path: Path) -> None:
+    lines = [f"<http://e/s{i}> <http://e/p> <http://e/o{i}> ." for i in range(60_000)]
+    bad = [0, 1, 17, 9_999, 10_000, 30_000, 30_001, 45_678, 59_998, 59_999]
+    for i in bad:
+        lines[i] = "this is no triple"
+    path = written(tmp_path / "x.nt", "\n".join(lines))
+    assert path.stat().st_size > 4 * rdf.BLOCK
+    reading = read(path, on_error="skip", threads=threads)
+    assert len(reading.nodes) == 60_000 - len(bad)
+    assert [problem.place for problem in reading.census.problems] == [f"{path}:{i + 1}" for i in bad]
+    assert reading.census.errors == len(bad)
+    with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:45679: ")):
+        read(written(path, "\n".join(line if i == 45_678 else f"<a:{i}> <b:> <c:> ." for i, line in enumerate(lines))), threads=threads)
+
+
+def test_only_the_first_problems_are_kept_but_all_are_counted(tmp_path: Path) -> None:
+    census = read(written(tmp_path / "x.nt", "bad\n" * 1_000), written(tmp_path / "y.ttl", "<a:> <b:> <c d> .\n" * 3), on_error="skip").census
+    assert census.errors == 1_003
+    assert [problem.place for problem in census.problems] == [f"{tmp_path / 'x.nt'}:{i}" for i in range(1, rdf.PROBLEMS_KEPT + 1)]
+
+
+@pytest.mark.parametrize("extension", [".ttl", ".trig"])
+def test_skipping_goes_on_behind_an_error_in_turtle(extension: str, tmp_path: Path) -> None:
+    path = written(tmp_path / f"x{extension}", "@prefix e: <http://e/> .\ne:a e:p e:b .\ne:a e:p <a b> .\ne:c e:p e:d .\n")
+    reading = read(path, on_error="skip")
+    assert reading.nodes == [("http://e/a", "http://e/p", "http://e/b"), ("http://e/c", "http://e/p", "http://e/d")]
+    assert [problem.place for problem in reading.census.problems] == [f"{path}:3"]
+
+
+def test_skipping_keeps_what_stands_in_front_of_an_error_in_xml(tmp_path: Path) -> None:
+    text = XML.replace('"a"', '"http://e/a"').replace('"b"', '"http://e/b"').replace("</rdf:RDF>", "\n<rdf:li/>\n</rdf:RDF>")
+    path = written(tmp_path / "x.rdf", text)
+    with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:2: ")):
+        read(path)
+    reading = read(path, on_error="skip")
+    assert (reading.nodes, reading.census.errors) == ([("http://e/a", "http://e/p", "http://e/b")], 1)
+
+
+TABLES = {
+    "two columns": ("a\tb\tc\nd\te\n", "two.tsv:2: 2 columns"),
+    "four columns": ("a\tb\tc\n\nd\te\tf\tg\n", "four.tsv:3: 4 columns"),
+    "spaces for tabs": ("a b c\n", "spaces.tsv:1: 1 columns"),
+    "empty cell": ("a\t\tc\n", "empty.tsv:1: "),
+    "blank predicate": ("a\t_:b\tc\n", "blank.tsv:1: "),
+    "literal subject": ('"a"\tb\tc\n', "literal.tsv:1: "),
+    "literal predicate": ('a\t"b"\tc\n', "literal.tsv:1: "),
+    "open literal": ('a\tb\t"c\n', "open.tsv:1: "),
+    "open IRI": ("a\tb\t<c\n", "open.tsv:1: "),
+    "bad escape": ('s\tp\to\n\na\tb\t"\\q"\n', "bad.tsv:3: "),
+    "bad language": ('a\tb\t"c"@e1\n', "bad.tsv:1: "),
+    "bad blank node": ("a\tb\t_:-\n", "bad.tsv:1: "),
+    "comma, two columns": ("a,b,c\nd,e\n", "comma,.csv:2: 2 columns"),
+    "comma, open quotation": ('a,b,c\na,b,"c\n', "comma,.csv:2: "),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), TABLES.values(), ids=TABLES)
+def test_tables_that_are_none_are_refused_with_their_line(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(SyntaxProblem, match=re.escape(str(tmp_path / message))):
+        read(written(tmp_path / message.partition(":")[0], text))
+
+
+@pytest.mark.parametrize("header", ["subject\tpredicate\tobject", "Head\tRelation\tTail", "\ufeffs\tp\to", "h\tr\tt\r"])
+def test_the_header_of_a_table_is_passed_over(header: str, tmp_path: Path) -> None:
+    assert read(written(tmp_path / "x.tsv", f"{header}\na\tb\tc\n")).nodes == [("a", "b", "c")]
+    assert len(read(written(tmp_path / "y.tsv", "a\tb\tc\ns\tp\to\n")).nodes) == 2  # only as the first line
+
+
+@pytest.mark.parametrize("character", ["\u2028", "\u0085", "\x0b", "\x0c", "\x1c", "\u00a0"])
+def test_only_line_breaks_end_the_lines_of_a_table(character: str, tmp_path: Path) -> None:
+    reading = read(written(tmp_path / "x.tsv", f'a\tb\t"x{character}y"\na\tb\tx{character}y\n'))
+    assert (reading.nodes, len(reading.literals)) == ([("a", "b", f"x{character}y")], 1)
+
+
+def test_tables_take_long_cells(tmp_path: Path) -> None:
+    text = "x" * 200_000
+    assert len(read(written(tmp_path / "x.tsv", f'a\tb\t"{text}"\n')).literals) == 1
+    assert read(written(tmp_path / "x.csv", f"a,b,{text}\n")).nodes == [("a", "b", text)]
+
+
+BAD_BYTES = {
+    ".nt": b'<a:> <b:> <c:> .\n<a:> <b:> "\xff" .\n',
+    ".ttl": b'<a:> <b:> <c:> .\n<a:> <b:> "\xff" .\n',
+    ".tsv": b"a\tb\tc\na\tb\t\xff\n",
+}
+
+
+@pytest.mark.parametrize("extension", BAD_BYTES)
+def test_bad_utf8_is_told_with_its_line(extension: str, tmp_path: Path) -> None:
+    path = written(tmp_path / f"x{extension}", BAD_BYTES[extension])
+    with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:2: ")):
+        read(path)
+    reading = read(path, on_error="skip")
+    assert len(reading.nodes) == 1
+    assert reading.census.problems[0].place == f"{path}:2"
+
+
+@pytest.mark.parametrize("extension", [".nt", ".ttl", ".rdf", ".jsonld", ".tsv"])
+def test_no_thread_outlives_an_error(extension: str, tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    path = written(tmp_path / f"x{extension}", b"\xff\n" + _pseudo_random(100_000))
+    with pytest.raises(DataError):
+        read(path)
+    assert set(threading.enumerate()) <= before
+
+
+def test_reading_can_stop_early(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    for name in ("x.nt", "x.ttl"):
+        batches = rdf.read_batches(rdf.find_documents([written(tmp_path / name, _pseudo_random(200_000))]), Config(), Census(), Progress())
+        assert next(batches) is not None
+        batches.close()  # type: ignore[attr-defined]
+    assert set(threading.enumerate()) <= before

@@ -1,0 +1,265 @@
+"""The annealed iteration: positions, J and displacement beside the oracle, stop rules, divergence, and the same bits always."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import oracle
+from oracle import RDF_TYPE
+from pyke import repulsion, simulation, springs
+from pyke.config import Config
+from pyke.errors import DivergedError, Interrupted
+from pyke.graph import Matrix, Repellers
+from pyke.pipeline import embed
+from pyke.progress import Progress
+from pyke.simulation import Rest, State, simulate
+from test_ids import as_text, graph_of
+
+SILENT = Progress()
+LAWS = [*product(("radial", "elementwise"), ("stiffness", "unit"), (False, True))]
+
+
+def random_text(terms: int, triples: int, seed: int) -> str:
+    """Typed things, and links between them."""
+    draw = random.Random(seed)
+    things = [f"e:{i}" for i in range(terms)]
+    links = [(draw.choice(things), draw.choice(["e:p", "e:q", "e:r"]), draw.choice(things)) for _ in range(triples)]
+    return as_text([*links, *[(thing, RDF_TYPE, draw.choice(["e:A", "e:B"])) for thing in things]])
+
+
+def forces_of(text: str, config: Config) -> tuple[Matrix, Repellers]:
+    similar = springs.by_rows(springs.similarities(graph_of(text), config.similarity))
+    return springs.strongest(similar, config.k), repulsion.draw_repellers(similar, config.repellers, config.seed, config.threads)
+
+
+def oracle_of(attracting: Matrix, repelling: Repellers, config: Config) -> oracle.System:
+    """The same P, σ and N as plain lists."""
+    ranges = list(zip(attracting.offsets[:-1].tolist(), attracting.offsets[1:].tolist(), strict=True))
+    return oracle.System(
+        attractors=[dict(zip(attracting.columns[a:b].tolist(), attracting.values[a:b].tolist(), strict=True)) for a, b in ranges],
+        repellers=[repelling.of(x, repulsion.BLOCK_ROWS).tolist() for x in range(attracting.rows)],
+        omega=config.omega,
+        repulsion=config.repulsion,
+        mass=config.mass,
+        rescale=config.rescale,
+    )
+
+
+def matrix(rows: list[dict[int, float]]) -> Matrix:
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    pairs = [pair for row in rows for pair in sorted(row.items())]
+    return Matrix(offsets, np.array([y for y, _ in pairs], np.int32), np.array([sigma for _, sigma in pairs], np.float32))
+
+
+def all_repel(particles: int) -> Repellers:
+    """Every particle repels every other."""
+    members = np.array([[y for y in range(particles) if y != x] for x in range(particles)], np.uint16).reshape(particles, particles - 1)
+    pool = np.arange(particles, dtype=np.int32)
+    return Repellers(np.array([0, particles], np.int64), pool, members, np.full(particles, particles - 1, np.uint16))
+
+
+def laid_out(points: list[list[float]]) -> State:
+    """Given positions to start from."""
+    positions = np.zeros((len(points), simulation.stride_of(len(points[0]))), np.float32)
+    positions[:, : len(points[0])] = points
+    return State(positions, ())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Beside the oracle
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def kept_states(attracting: Matrix, repelling: Repellers, config: Config) -> list[NDArray[np.float64]]:
+    """The positions before the first iteration and after each."""
+    positions = [simulation.start(attracting.rows, config)]
+    simulate(attracting, repelling, replace(config, checkpoint_seconds=0), SILENT, keep=lambda state: positions.append(state.positions.copy()))
+    assert not any(at[:, config.dimensions :].any() for at in positions), "what follows the dimensions stays 0"
+    return [at[:, : config.dimensions].astype(np.float64) for at in positions]
+
+
+@pytest.mark.parametrize(("law", "mass", "rescale"), LAWS)
+@pytest.mark.parametrize(("similarity", "init", "dimensions"), [("ppmi", "uniform", 16), ("context", "normal", 17)])
+def test_every_step_is_the_oracles(law: str, mass: str, rescale: bool, similarity: str, init: str, dimensions: int) -> None:
+    """Each of ten steps from the same positions as the oracle's, so that chaos cannot enlarge what rounding does."""
+    config = Config(similarity=similarity, dimensions=dimensions, init=init, k=6, repellers=5, omega=1.0 if law == "radial" else 0.01,
+                    mass=mass, repulsion=law, rescale=rescale, max_iterations=10, epsilon=0, seed=5, threads=2)  # fmt: skip
+    forces = forces_of(random_text(25, 40, 1), config)
+    system, history = oracle_of(*forces, config), simulate(*forces, config, SILENT).history
+    states = kept_states(*forces, config)
+    assert len(history) == 10
+    for t, (before, after, moment) in enumerate(zip(states[:-1], states[1:], history, strict=True)):
+        truth = oracle.step(system, before.tolist(), 1 - t * config.energy_release)
+        np.testing.assert_allclose(after, np.array(truth.positions), rtol=1e-4, atol=1e-5 * (1 if rescale else np.ptp(before, axis=0).max()))
+        assert moment.objective == pytest.approx(truth.objective, rel=1e-4)
+        assert moment.displacement == pytest.approx(truth.displacement, rel=1e-5)
+        assert moment.energy == pytest.approx(1 - t * config.energy_release)
+
+
+@pytest.mark.parametrize(("law", "mass", "rescale"), LAWS)
+def test_ten_iterations_end_where_the_oracles_do(law: str, mass: str, rescale: bool) -> None:
+    """From the same start, with the same P and N; the oracle computes with 64 bits."""
+    # Repulsion multiplies a difference in the last bit by ω/d² at every step, and the element-wise law meets tiny differences in
+    # some dimension all the time: a small ω keeps that factor near 1. It is smaller still where attraction alone rules the size
+    # of the cloud, which then shrinks. No two particles here have the same springs: such twins would be pulled to one place.
+    omega = 0.05 if law == "radial" else 1e-6 if rescale else 1e-5 if mass == "unit" else 1e-8
+    config = Config(dimensions=3, init="uniform", repellers=3, omega=omega, mass=mass, repulsion=law, rescale=rescale,
+                    max_iterations=10, epsilon=0, seed=26)  # fmt: skip
+    drawn = np.random.default_rng(26)
+    sigma = np.triu((drawn.random((12, 12)) < 0.35) * drawn.random((12, 12)), 1)
+    sigma += sigma.T
+    attracting = matrix([{y: row[y] for y in np.flatnonzero(row).tolist()} for row in sigma])
+    repelling = repulsion.draw_repellers(attracting, config.repellers, config.seed, 1)
+
+    began, *_, ended = kept_states(attracting, repelling, config)
+    system = oracle_of(attracting, repelling, config)
+    both = (oracle.run(one, began.tolist(), config.energy_release, 10)[-1].positions for one in (system, replace(system, omega=0.0)))
+    truth, unrepelled = map(np.array, both)
+    size = np.ptp(truth, axis=0).max()
+    assert abs(ended - truth).max() < 1e-5 * size
+    assert abs(unrepelled - truth).max() > 1e-4 * size, "ω is not so small that nobody would miss it"
+
+
+@pytest.mark.parametrize("law", ["radial", "elementwise"])
+@pytest.mark.parametrize("gap", [0.0, 1e-14, 1e-13, 1e-11, 1e-3])
+def test_repulsion_has_a_floor(law: str, gap: float) -> None:
+    """Below a distance of 1e−12 it stops growing, and two particles at one place stay there."""
+    config = Config(dimensions=2, repulsion=law, omega=1e-9, max_iterations=1)
+    points = [[0.0, 0.0], [gap, 0.0], [0.5, 2.0]]
+    rest = simulate(matrix([{}, {}, {}]), all_repel(3), config, SILENT, laid_out(points))
+    truth = oracle.step(oracle.System([{}, {}, {}], [[1, 2], [0, 2], [0, 1]], 1e-9, law), points, 1.0)
+    assert rest.positions[:, :2].ravel().tolist() == pytest.approx([a for x in truth.positions for a in x], rel=1e-5, abs=1e-15)
+
+
+def test_rescaling_turns_a_dimension_without_width_to_zero() -> None:
+    config = Config(dimensions=3, rescale=True, max_iterations=1, omega=0)
+    rest = simulate(matrix([{}, {}, {}]), all_repel(3), config, SILENT, laid_out([[5.0, 7.0, -1.0], [5.0, 8.0, 3.0], [5.0, 11.0, 1.0]]))
+    assert rest.positions[:, :3].tolist() == [[0.0, 0.0, 0.0], [0.0, 0.25, 1.0], [0.0, 1.0, 0.5]]
+
+
+def test_the_update_is_simultaneous() -> None:
+    """Two particles that attract each other change places in one step of full energy; one after the other, they would meet."""
+    config = Config(dimensions=1, max_iterations=1, omega=0)
+    rest = simulate(matrix([{1: 2.0}, {0: 2.0}]), all_repel(2), config, SILENT, laid_out([[0.0], [1.0]]))
+    assert rest.positions[:, 0].tolist() == [1.0, 0.0]
+    assert rest.history[0] == simulation.Iteration(energy=1.0, objective=0.0, displacement=2.0), "d is in J twice as attraction, twice as repulsion"
+
+
+def test_a_particle_without_springs_is_moved_by_repulsion_alone() -> None:
+    config = Config(dimensions=1, max_iterations=1, omega=0.5)
+    rest = simulate(matrix([{}, {}]), all_repel(2), config, SILENT, laid_out([[0.0], [2.0]]))
+    assert rest.positions[:, 0].tolist() == [-0.25, 2.25]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The end
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def run(config: Config, **changes: Any) -> Rest:
+    config = replace(config, **changes)
+    return simulate(*forces_of(random_text(25, 40, 2), config), config, SILENT)
+
+
+CALM = Config(dimensions=4, repellers=0, epsilon=0, threads=1)  # attraction alone: the cloud contracts
+
+
+@pytest.mark.parametrize(("release", "iterations"), [(0.0414, 25), (0.1, 10), (0.25, 4), (1.0, 1), (7.0, 1)])
+def test_a_run_ends_when_its_energy_is_spent(release: float, iterations: int) -> None:
+    rest = run(CALM, energy_release=release)
+    assert (rest.reason, len(rest.history)) == ("energy", iterations)
+    assert simulation.iterations(replace(CALM, energy_release=release)) == iterations
+    assert all(moment.energy == pytest.approx(1 - t * release) for t, moment in enumerate(rest.history))
+
+
+def test_a_run_ends_after_its_greatest_number_of_iterations() -> None:
+    rest = run(CALM, max_iterations=3)
+    assert (rest.reason, len(rest.history)) == ("iterations", 3)
+
+
+def test_a_run_ends_when_its_particles_rest() -> None:
+    """After the first iteration that moves less than ε in sum, and not before."""
+    whole = [moment.displacement for moment in run(CALM).history]
+    epsilon = whole[15] * 1.0001
+    rest = run(CALM, epsilon=epsilon)
+    moved = [moment.displacement for moment in rest.history]
+    assert rest.reason == "displacement"
+    assert moved == whole[: len(moved)]
+    assert moved[-1] < epsilon <= min(moved[:-1])
+
+
+def test_a_run_ends_when_the_objective_rises_if_that_is_wanted() -> None:
+    """After the first iteration that began with a J no smaller than the one before."""
+    config = replace(CALM, repellers=2, omega=0.001)
+    whole = [moment.objective for moment in run(config).history]
+    rise = next(t for t in range(1, len(whole)) if whole[t] >= whole[t - 1])
+    rest = run(config, stop_when_j_rises=True)
+    assert (rest.reason, len(rest.history)) == ("objective", rise + 1)
+    assert len(whole) == 25, "unwanted, it ends nothing"
+
+
+@pytest.mark.parametrize("law", ["radial", "elementwise"])
+def test_divergence_is_an_error_that_says_when_and_what_to_do(law: str) -> None:
+    config = Config(dimensions=4, mass="unit", repulsion=law, energy_release=1e-3, epsilon=0, k=45, threads=1)
+    with pytest.raises(DivergedError, match=r"in iteration [1-9]\d*\. .*--mass stiffness"):
+        simulate(*forces_of(random_text(60, 200, 3), config), config, SILENT)
+
+
+@pytest.mark.parametrize("place", [np.nan, np.inf])
+@pytest.mark.parametrize("rescale", [False, True])
+def test_positions_that_are_no_numbers_are_found_at_once(place: float, rescale: bool) -> None:
+    config = Config(dimensions=1, rescale=rescale)
+    with pytest.raises(DivergedError, match="in iteration 1"):
+        simulate(matrix([{1: 1.0}, {0: 1.0}]), all_repel(2), config, SILENT, laid_out([[0.0], [place]]))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The same bits
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parameters", [{}, {"preset": "paper"}, {"similarity": "ppmi", "rescale": True, "k": 3}], ids=str)
+def test_the_number_of_threads_changes_no_bit(tmp_path: Path, parameters: dict[str, Any]) -> None:
+    """Enough particles for several blocks."""
+    path = tmp_path / "a.nt"
+    path.write_text(random_text(1500, 4000, 4))
+    first, *others = [embed(path, dimensions=20, threads=threads, seed=2**64 - 1, **parameters) for threads in (1, 2, 3)]
+    for other in others:
+        assert other.vectors.tobytes() == first.vectors.tobytes()
+        assert other.manifest["history"] == first.manifest["history"]
+    assert first.vectors.tobytes() != embed(path, dimensions=20, threads=1, seed=1, **parameters).vectors.tobytes()
+
+
+@pytest.mark.parametrize("rescale", [False, True])
+@pytest.mark.parametrize("after", [1, 2, 7, 25])
+def test_an_interrupted_run_goes_on_to_the_same_bits(after: int, rescale: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(number: int, *_: float) -> None:
+        if number == after:
+            raise Interrupted(15)
+
+    stopping = Progress()
+    monkeypatch.setattr(stopping, "iteration", interrupt)
+    config = Config(dimensions=4, rescale=rescale, threads=1)
+    forces = forces_of(random_text(25, 40, 5), config)
+    kept: list[State] = []
+    with pytest.raises(Interrupted):
+        simulate(*forces, config, stopping, keep=kept.append)
+    whole, resumed = simulate(*forces, config, SILENT), simulate(*forces, config, SILENT, kept[-1])
+    assert len(kept[-1].history) == after
+    assert resumed.positions.tobytes() == whole.positions.tobytes()
+    assert resumed.history == whole.history
+
+
+def test_states_are_kept_as_often_as_is_asked() -> None:
+    config = Config(dimensions=4, checkpoint_seconds=0, threads=1)
+    kept: list[int] = []
+    simulate(*forces_of(random_text(25, 40, 5), config), config, SILENT, keep=lambda state: kept.append(len(state.history)))
+    assert kept == list(range(1, 26))

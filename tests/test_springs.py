@@ -1,0 +1,83 @@
+"""Who attracts whom, beside the oracle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from oracle import Particle, Triple
+from pyke import springs
+from pyke.errors import UsageError
+from pyke.graph import Graph, Matrix
+from test_ids import GRAPHS, WAYS, as_meant, as_text, graph_of, many
+
+
+def particles_of(graph: Graph, truth: list[Triple], similarity: str) -> list[Particle]:
+    """The oracle's names of all particles in the order of their ids: terms; roles, by side; contexts, by side and other term."""
+    terms: list[Particle] = list(graph.terms)
+    if similarity == "ppmi":
+        return terms
+    number = {term: i for i, term in enumerate(graph.terms)}
+    contexts = [name for name in oracle.context_particles(truth) if name[0] == "context"]
+    for side in ("subject", "object"):
+        terms += [("role", graph.terms[p], side) for p in graph.predicates]
+    for side in ("object", "subject"):
+        terms += sorted((name for name in contexts if name[2] == side), key=lambda name: (number[name[3]], number[name[1]]))
+    return terms
+
+
+def entries(matrix: Matrix) -> dict[tuple[int, int], float]:
+    """All (row, column): value."""
+    rows = np.repeat(np.arange(matrix.rows), np.diff(matrix.offsets)).tolist()
+    return dict(zip(zip(rows, matrix.columns.tolist(), strict=True), matrix.values.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("similarity", springs.SIMILARITIES)
+@given(triples=GRAPHS, way=st.sampled_from(WAYS), k=st.integers(1, 12))
+@many(1000)
+def test_similarities_and_the_strongest_of_them_are_the_oracles(similarity: str, triples: list[Triple], way: dict[str, Any], k: int) -> None:
+    graph = graph_of(as_text(triples), **way)
+    truth = oracle.counted(as_meant(triples), **way)
+    names = particles_of(graph, truth, similarity)
+    number = {name: i for i, name in enumerate(names)}
+    named = oracle.SIMILARITIES[similarity](truth)
+    rows = [{number[other]: float(sigma) for other, sigma in named.get(name, {}).items()} for name in names]
+
+    pairs = springs.similarities(graph, similarity)
+    similar = springs.by_rows(pairs)
+    assert pairs.particles == similar.rows == len(names)
+    found, expected = entries(similar), {(x, y): sigma for x, row in enumerate(rows) for y, sigma in row.items()}
+    assert found.keys() == expected.keys()
+    assert len(found) == len(similar.columns) == 2 * len(pairs.values), "each pair once"
+    np.testing.assert_array_max_ulp(similar.values, np.array([expected[pair] for pair in found], np.float32), maxulp=2)
+
+    strongest = entries(springs.strongest(similar, k))
+    assert strongest.keys() == {(x, y) for x, row in enumerate(rows) for y in oracle.attractors(row, k)}
+    assert strongest.items() <= found.items()
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from([0.25, 0.5, 1.0])), unique_by=lambda pair: pair[0]), st.integers(1, 12))
+@many(300)
+def test_ties_are_broken_by_the_smaller_id_whatever_the_order_of_a_row(pairs: list[tuple[int, float]], k: int) -> None:
+    columns, values = np.array([y for y, _ in pairs], np.int32), np.array([sigma for _, sigma in pairs], np.float32)
+    strongest = springs.strongest(Matrix(np.array([0, 0, len(pairs), len(pairs)], np.int64), columns, values), k)
+    assert strongest.offsets.tolist() == [0, 0, min(k, len(pairs)), min(k, len(pairs))], "empty rows around it stay empty"
+    assert set(strongest.columns.tolist()) == set(oracle.attractors(dict(pairs), k))
+
+
+def test_the_similarities_of_the_papers_kind_are_computed_by_hand() -> None:
+    """Four triples: a and p stand in three and four of them, and together in three; b and c each in one with a and p."""
+    graph = graph_of(as_text([("e:a", "e:p", "e:b"), ("e:a", "e:p", "e:c"), ("e:a", "e:p", "e:a"), ("e:d", "e:p", "e:d")]))
+    pairs = springs.similarities(graph, "ppmi")
+    found = {(graph.terms[x], graph.terms[y]): sigma for x, y, sigma in zip(pairs.first, pairs.second, pairs.values, strict=True)}
+    assert found == {("e:a", "e:b"): np.float32(np.log(4 / 3)), ("e:a", "e:c"): np.float32(np.log(4 / 3))}
+
+
+def test_a_similarity_without_a_name_is_refused() -> None:
+    with pytest.raises(UsageError, match="context, ppmi"):
+        springs.similarities(graph_of(""), "cosine")
