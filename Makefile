@@ -18,7 +18,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
-	$(BIN)/pip install -q ".[bench]"
+	$(BIN)/pip install -q --disable-pip-version-check -e ".[bench]"
 	$(BIN)/python bench/all.py
 
 $(READY): pyproject.toml

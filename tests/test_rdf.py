@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,8 +86,10 @@ def assert_agrees(reading: Reading, quads: Iterable[Quad], seed: object = "") ->
 def canonical(statements: Iterable[Statement]) -> set[Quad]:
     """Statements as a set in which blank nodes have names that do not depend on their labels."""
 
+    blank: dict[str, BlankNode] = defaultdict(BlankNode)
+
     def node(text: str) -> Any:
-        return BlankNode(text[2:]) if text.startswith("_:") else Literal(text) if text.startswith('"') else NamedNode(text)
+        return blank[text] if text.startswith("_:") else Literal(text) if text.startswith('"') else NamedNode(text)
 
     dataset = pyoxigraph.Dataset(Quad(node(s), node(p), node(o)) for s, p, o in statements)
     dataset.canonicalize(pyoxigraph.CanonicalizationAlgorithm.UNSTABLE)

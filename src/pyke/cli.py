@@ -263,12 +263,13 @@ def _print_json(value: Any) -> None:
 
 def _show_census(census: dict[str, Any]) -> None:
     table = _table("read", "", right=(1,))
+    left_out = census["statements"] > census["triples"] + census["duplicates"] + census["triple_terms"]
     rows = [
         ("statements", "statements"),
         ("  counted triples |G|", "triples"),
-        ("  triples with literals", "literals"),
+        ("  triples with literals, left out" if left_out else "  of them with literals", "literals"),
         ("  repeated triples", "duplicates"),
-        ("  triples about triples", "triple_terms"),
+        ("  triples about triples, left out", "triple_terms"),
         ("lines in error, skipped", "errors"),
         ("terms |V|", "terms"),
         ("  of them blank nodes", "blank_nodes"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyke import kernels
 from pyke.config import Config
 from pyke.errors import OverBudget
-from pyke.graph import GENERATED_MARK, LEAST_GENERATED, LITERAL, Census, Graph, Ids, Terms, Texts
+from pyke.graph import GENERATED_MARK, LEAST_GENERATED, LITERAL, Census, Graph, Ids, Offsets, Terms, Texts
 
 GREATEST_ID = 2**31 - 2
 
@@ -132,15 +132,18 @@ class Collector:
         census.terms_only_with_literals = len(terms) - int(used.sum())
         new_ids = np.append(np.cumsum(used, dtype=np.int32) - 1, np.int32(LITERAL)).astype(np.int32)
         typing = np.flatnonzero(predicates == terms.find(config.type_predicate))
-        is_type = np.isin(predicates_of, typing)
+        is_type = (predicates_of == typing[0]) & (objects != LITERAL) if len(typing) else np.zeros(len(subjects), bool)
 
         subjects, objects, predicates = new_ids[subjects], new_ids[objects], new_ids[predicates]
-        types = _distinct_rows(np.column_stack([subjects, objects])[is_type & (objects != LITERAL)])
+        types = _distinct_rows(np.column_stack([subjects[is_type], objects[is_type]]))
         labels, labelled = self._best_labels(used, new_ids)
         kept = _select(terms, used)
         del terms
-        graph = Graph(kept, subjects, predicates_of, objects, predicates, types[~np.isin(types[:, 0], predicates)], labels, labelled, census)
-        _count(graph, types)
+        is_predicate = np.zeros(len(kept), bool)
+        is_predicate[predicates] = True
+        graph = Graph(kept, subjects, predicates_of, objects, predicates, types[~is_predicate[types[:, 0]]], labels, labelled, census)
+        census.classes = len(_present(types[:, 1], len(kept)))
+        _count(graph)
         return graph
 
     def _counted_columns(self, config: Config, census: Census) -> list[Ids]:
@@ -170,10 +173,7 @@ class Collector:
         order = np.lexsort((rows[:, 1], rows[:, 0]))
         order = order[used[rows[order, 0]]]
         order = order[np.append(True, np.diff(rows[order, 0]) != 0)] if len(order) else order
-        pieces = [blob[starts[i] : rows[i, 2]].tobytes() + b"\n" for i in order]
-        offsets = np.zeros(len(pieces) + 1, np.int64)
-        np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
-        return Texts(np.frombuffer(bytearray(b"".join(pieces)), np.uint8), offsets), new_ids[rows[order, 0]]
+        return Texts(*_gathered(blob, starts[order], rows[order, 2])), new_ids[rows[order, 0]]
 
 
 def _present(column: Ids, size: int) -> Ids:
@@ -227,10 +227,17 @@ def _distinct_rows(rows: Ids) -> Ids:
 def _select(terms: Terms, used: NDArray[np.bool_]) -> Terms:
     """The used terms, their generated names made the same in every run."""
     if not used.all():
-        lengths = np.diff(terms.offsets)
-        blob = terms.blob[np.repeat(used, lengths)]
-        terms = Terms(blob, np.concatenate([[0], np.cumsum(lengths[used])]).astype(np.int64))
+        terms = Terms(*_gathered(terms.blob, terms.offsets[:-1][used], terms.offsets[1:][used] - 1))
     return _name_generated(terms)
+
+
+def _gathered(blob: NDArray[np.uint8], starts: Offsets, stops: Offsets) -> tuple[NDArray[np.uint8], Offsets]:
+    """Some stretches of a blob as texts of their own: blob and offsets."""
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(stops - starts + 1, out=offsets[1:])
+    out = np.empty(int(offsets[-1]), np.uint8)
+    kernels.gather_texts(blob, np.ascontiguousarray(starts), np.ascontiguousarray(stops), out)
+    return out, offsets
 
 
 _GENERATED = re.compile(rb"_:(d[0-9]+_)?" + GENERATED_MARK + rb"[0-9a-f]+\n")
@@ -265,10 +272,9 @@ def _is_blank(terms: Terms) -> NDArray[np.bool_]:
     return np.asarray((terms.blob[starts] == ord("_")) & (terms.blob[starts + 1] == ord(":")))
 
 
-def _count(graph: Graph, types: Ids) -> None:
-    """Fills in |G|, |V|, |S| and |C|."""
+def _count(graph: Graph) -> None:
+    """Fills in |G|, |V| and |S|."""
     census = graph.census
     census.triples, census.terms, census.predicates = len(graph), len(graph.terms), len(graph.predicates)
     census.blank_nodes = int(_is_blank(graph.terms).sum())
-    census.typed_subjects = len(np.unique(graph.types[:, 0]))
-    census.classes = len(np.unique(types[:, 1]))
+    census.typed_subjects = len(_present(graph.types[:, 0], len(graph.terms)))

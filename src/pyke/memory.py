@@ -1,9 +1,9 @@
-"""How much memory the process holds, and held at most."""
+"""How much memory the process holds, now and at most."""
 
 from __future__ import annotations
 
 import ctypes
-import resource
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,14 +22,30 @@ def held() -> int:
     return _status("VmRSS:")
 
 
-def peak() -> int:
-    """Resident bytes at most, since the start or the last forget_peak()."""
-    return _status("VmHWM:") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+class Watch:
+    """Sees the most that is held while it is open. Sampled: resetting the system's own mark would hide the peak from other tools."""
 
+    def __init__(self, every: float = 0.01) -> None:
+        self._every = every
+        self.peak = 0
 
-def forget_peak() -> None:
-    """Begins to watch for the peak anew, with what the allocator holds in reserve given back."""
-    with suppress(OSError, AttributeError):  # a C library without it keeps its reserve
-        ctypes.CDLL(None).malloc_trim(0)
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
+    def __enter__(self) -> Watch:
+        with suppress(OSError, AttributeError):  # a C library without it keeps what it holds in reserve
+            ctypes.CDLL(None).malloc_trim(0)
+        self._mark = _status("VmHWM:")
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="pyke-memory", daemon=True)
+        self._thread.start()
+        return self
+
+    def _look(self) -> None:
+        while True:
+            self.peak = max(self.peak, held())
+            if self._done.wait(self._every):
+                return
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+        mark = _status("VmHWM:")
+        self.peak = max(self.peak, held(), mark if mark > self._mark else 0)

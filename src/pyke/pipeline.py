@@ -61,7 +61,7 @@ class Run:
             checkpoints.save_springs(*forces, now=True)
             checkpoints.save_state(state)
 
-        with self._stage("simulation", simulation.iterations(self.config), "iterations"):
+        with self.stage("simulation", simulation.iterations(self.config), "iterations"):
             rest = simulation.simulate(*forces, self.config, self.progress, checkpoints.load_state(), keep)
             vectors = np.ascontiguousarray(rest.positions[: len(graph.terms), : self.config.dimensions])
         return self._embedding(graph, forces[0], rest, vectors)
@@ -69,7 +69,7 @@ class Run:
     def read(self) -> Graph:
         """Files → the set of triples over term ids."""
         self._require("reading")
-        with self._stage("reading", int(self.share * sum(document.size for document in self.documents)) or None, "bytes"):
+        with self.stage("reading", int(self.share * sum(document.size for document in self.documents)) or None, "bytes"):
             census = Census()
             collector = ids.Collector()
             for batch in rdf.read_batches(self.documents, self.config, census, self.progress, self.share):
@@ -83,14 +83,14 @@ class Run:
 
     def find_forces(self, graph: Graph) -> tuple[Matrix, Repellers]:
         """Who attracts whom, and who repels whom."""
-        with self._stage("springs"):
+        with self.stage("springs"):
             pairs = springs.similarities(graph, self.config.similarity)
             self._require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(pairs.first), particles=pairs.particles)
             similar = springs.by_rows(pairs)
             del pairs
             attracting = springs.strongest(similar, self.config.k)
         self._require("simulation", springs=len(attracting.columns))
-        with self._stage("repellers"):
+        with self.stage("repellers"):
             repelling = repulsion.draw_repellers(similar, self.config.repellers, self.config.seed, self.config.threads)
         return attracting, repelling
 
@@ -100,13 +100,13 @@ class Run:
         return {"program": __version__, **self.config.effective(), "inputs": inputs}
 
     @contextmanager
-    def _stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
         """Announces a stage and measures it."""
         self.progress.stage(name, total, unit)
-        memory.forget_peak()
         began = time.perf_counter()
-        yield
-        self.stages.append(Stage(name, time.perf_counter() - began, memory.peak()))
+        with memory.Watch() as watch:
+            yield
+        self.stages.append(Stage(name, time.perf_counter() - began, watch.peak))
 
     def _require(self, stage: str, **counts: int) -> None:
         """Refuses to go on if a stage will not fit into the memory allowed, as far as counts are known."""
@@ -159,9 +159,10 @@ def embed_to(
     run = Run(inputs, config, progress)
     with files.work_directory(target) as work:
         embedding = run.embed(Checkpoints(work, run.fingerprint(), config.checkpoint_seconds, resume))
-        run.progress.stage("writing")
-        embedding.save(target, force)
+        with run.stage("writing"):
+            embedding.save(target, force)
         files.remove(work)
+    embedding.manifest["stages"] = [asdict(stage) for stage in run.stages]
     return embedding
 
 

@@ -16,7 +16,7 @@ from pyke.graph import Ids, Matrix, Repellers
 from pyke.parallel import in_parts
 
 BLOCK_ROWS = 512
-POOL = 256
+POOL = 64  # a pool's positions stay in the first-level cache
 
 
 def pool_size(particles: int, wanted: int) -> int:
