@@ -18,7 +18,7 @@ from pathlib import Path
 import pyoxigraph
 
 import common
-from pyke import ids, kernels, rdf
+from pyke import documents, ids, kernels, rdf
 from pyke.config import Config
 from pyke.graph import Census
 from pyke.progress import Progress
@@ -32,7 +32,7 @@ def ours(path: Path, threads: int) -> int:
     config = Config(on_error="skip", threads=threads)
     collector = ids.Collector()
     lines = 0
-    for batch in rdf.read_batches(rdf.find_documents([path]), config, Census(), Progress()):
+    for batch in rdf.read_batches(documents.find_documents([path]), config, Census(), Progress()):
         collector.add(batch)
         lines += int(batch.state[kernels.LINES])
     return lines

@@ -57,7 +57,18 @@ def pyke(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
 def test_embed_shows_counts_stages_and_why_it_stopped(pyke: Command, family: Path, tmp_path: Path) -> None:
     run = pyke("embed", family, "-o", tmp_path / "out", "--dimensions", "5")
     assert run.returncode == 0, run.stderr
-    for words in ("statements", "triples with literals, left out", "|V|", "|S|", "|C|", "simulation", "writing", "peak memory", "stopped by energy", "25 iterations"):
+    for words in (
+        "statements",
+        "triples with literals, left out",
+        "|V|",
+        "|S|",
+        "|C|",
+        "simulation",
+        "writing",
+        "peak memory",
+        "stopped by energy",
+        "25 iterations",
+    ):
         assert words in run.stdout
     assert "reading …" in run.stderr
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pyke import files, rdf
+from pyke import documents, files, rdf
 from pyke.config import Config
 from pyke.errors import DataError, SyntaxProblem
 from pyke.graph import Census
@@ -66,7 +66,7 @@ ATTACKS = {
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_is_refused_for_what_it_is(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rdf, "SANDBOX_MEMORY", ROOM)
+    monkeypatch.setattr(documents, "SANDBOX_MEMORY", ROOM)
     text, reason = ATTACKS[name]
     path = written(tmp_path / name, text)
     began = time.perf_counter()
@@ -126,7 +126,7 @@ def test_depth_of_json_is_counted_outside_strings(text: str, fine: bool) -> None
 @pytest.mark.parametrize("memory", [1 << 20, 40 << 20, 120 << 20])
 @pytest.mark.parametrize("extension", [".rdf", ".jsonld"])
 def test_a_parser_without_memory_is_told_whatever_way_it_dies(memory: int, extension: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rdf, "SANDBOX_MEMORY", memory)
+    monkeypatch.setattr(documents, "SANDBOX_MEMORY", memory)
     content = xml(about("x" * (64 << 20))) if extension == ".rdf" else json.dumps({"@id": "http://e/a", "http://e/p": "x" * (64 << 20)})
     path = written(tmp_path / f"x{extension}", content)
     with pytest.raises(DataError, match=re.escape(str(path))):
@@ -135,7 +135,7 @@ def test_a_parser_without_memory_is_told_whatever_way_it_dies(memory: int, exten
 
 def test_no_child_outlives_the_reading(tmp_path: Path) -> None:
     path = written(tmp_path / "x.rdf", xml("".join(f'<e:C rdf:about="http://e/{i}"/>\n' for i in range(200_000))))
-    batches = rdf.read_batches(rdf.find_documents([path]), Config(), Census(), Progress())
+    batches = rdf.read_batches(documents.find_documents([path]), Config(), Census(), Progress())
     assert next(batches) is not None
     assert _children()
     batches.close()  # type: ignore[attr-defined]

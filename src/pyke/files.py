@@ -17,7 +17,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, BinaryIO, Protocol
@@ -60,17 +60,39 @@ class _Counted:
         return False
 
 
-def _open_zstd(source: Any) -> ByteSource:
-    import zstandard
+class _Zstd:
+    """Frames of Zstandard, one behind the other; unlike its own reader this one notices a missing end."""
 
-    return zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
+    def __init__(self, source: ByteSource) -> None:
+        import zstandard
+
+        self._source = source
+        self._new_frame = zstandard.ZstdDecompressor().decompressobj
+        self._frame: Any = None
+        self._rest = b""  # compressed, behind the end of a frame
+        self._ready = b""
+
+    def read(self, size: int = -1, /) -> bytes:
+        while not self._ready:
+            packed = self._rest or self._source.read(1 << 12)  # little at once: it may unpack to very much
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError
+                return b""
+            self._frame = self._frame or self._new_frame()
+            self._ready, self._rest = self._frame.decompress(packed), b""
+            if self._frame.eof:
+                self._rest, self._frame = self._frame.unused_data, None
+        data = self._ready if size < 0 else self._ready[:size]
+        self._ready = self._ready[len(data) :]
+        return data
 
 
 _DECOMPRESSORS: dict[str, Callable[[Any], ByteSource]] = {
     ".gz": lambda source: gzip.GzipFile(fileobj=source, mode="rb"),
     ".bz2": bz2.BZ2File,
     ".xz": lzma.LZMAFile,
-    ".zst": _open_zstd,
+    ".zst": _Zstd,
 }
 COMPRESSIONS = tuple(_DECOMPRESSORS)
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
@@ -129,6 +151,8 @@ def compression_of(name: str) -> str | None:
     for suffix in COMPRESSIONS:
         if name.lower().endswith(suffix):
             return suffix
+    if not os.path.isfile(name):
+        return None  # a pipe would lose what is looked at
     try:
         with open(name, "rb") as file:
             start = file.read(6)
@@ -233,7 +257,10 @@ def _write_file(path: Path, content: NDArray[Any] | bytes | memoryview) -> dict[
 
 def write_directory(target: Path, contents: Mapping[str, NDArray[Any] | bytes | memoryview], manifest: dict[str, Any], replace: bool = False) -> None:
     """Writes a directory whole or not at all: beside the target, synced, the manifest last, then put in its place."""
+    target = target.resolve() if target.is_symlink() else target
     beside = target.with_name(f".{target.name}.writing")
+    if target.exists() and not target.is_dir():
+        raise OutputExists(f"{target} exists and is no directory")
     try:
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir(parents=True)
@@ -247,7 +274,8 @@ def write_directory(target: Path, contents: Mapping[str, NDArray[Any] | bytes | 
             _exchange(beside, target)
         else:
             os.rename(beside, target)
-        _sync_directory(target.parent)
+        with suppress(OSError):  # it is there; whether it would survive a power cut is all that is open
+            _sync_directory(target.parent)
     except OSError as error:
         if isinstance(error, OutputExists):
             raise
@@ -268,7 +296,11 @@ def _exchange(new: Path, old: Path) -> None:
         aside = old.with_name(f".{old.name}.old")
         shutil.rmtree(aside, ignore_errors=True)
         os.rename(old, aside)
-        os.rename(new, old)
+        try:
+            os.rename(new, old)
+        except OSError:
+            os.rename(aside, old)
+            raise
         shutil.rmtree(aside, ignore_errors=True)
 
 
@@ -279,7 +311,8 @@ def write_file(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         _write_file(beside, content)
         os.replace(beside, path)
-        _sync_directory(path.parent)
+        with suppress(OSError):
+            _sync_directory(path.parent)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise _write_error(path, error) from error

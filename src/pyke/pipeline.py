@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyke import files, ids, memory, planning, rdf, repulsion, simulation, springs
+from pyke import documents, files, ids, memory, planning, rdf, repulsion, simulation, springs
 from pyke.checkpoints import Checkpoints
 from pyke.config import Config
 from pyke.embedding import Embedding
@@ -46,7 +46,7 @@ class Run:
         self.share = share  # the part of each input to read: less than all for a plan
         self.sizes = Sizes()
         self.stages: list[Stage] = []
-        self.documents = rdf.find_documents([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, config.format)
+        self.documents = documents.find_documents([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, config.format)
 
     def embed(self, checkpoints: Checkpoints | None = None) -> Embedding:
         """Runs every stage that no checkpoint has the result of."""
@@ -173,11 +173,11 @@ def read_census(inputs: Inputs, config: Config, progress: Progress | None = None
 
 def make_plan(inputs: Inputs, config: Config, progress: Progress | None = None, sample_bytes: int = SAMPLE_BYTES) -> Plan:
     """What a run would take. Small inputs are counted to the end; of large ones a part, and a third of it, to see how counts grow."""
-    documents = Run(inputs, config).documents
-    if any(document.name == "-" for document in documents):
+    found = Run(inputs, config).documents
+    if any(document.name == "-" for document in found):
         raise UsageError("standard input can be read only once: save it to a file to plan a run")
-    total = sum(document.size for document in documents)
-    text = sum(document.size * (TYPICAL_RATIO if document.compression else 1) for document in documents)
+    total = sum(document.size for document in found)
+    text = sum(document.size * (TYPICAL_RATIO if document.compression else 1) for document in found)
     share = min(1.0, sample_bytes / max(1, text))
     unlimited = replace(config, memory=None)
     run, read = _sample(Run(inputs, unlimited, progress, share))

@@ -18,8 +18,11 @@ from xml.parsers import expat
 GREATEST_XML_DEPTH = 1000
 GREATEST_JSON_DEPTH = 200
 GREATEST_ENTITY = 4096
+GREATEST_TOKEN = 1 << 20
+GREATEST_ATTRIBUTES = 1000
 GREATEST_JSON = 1 << 30
 QUADS_AT_ONCE = 4096
+RELATIVE = "pyke-relative://no.base/"  # the base of documents that were given none
 
 
 class Refused(Exception):
@@ -37,14 +40,18 @@ class GuardedXml:
         self._source = source
         self._lines: Iterator[bytes] = iter(())
         self._depth = 0
+        self._line = 1
+        self._waiting = 0
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._open
         self._parser.EndElementHandler = self._close
         self._parser.EntityDeclHandler = self._entity
         self._parser.buffer_text = True
 
-    def _open(self, *_: Any) -> None:
+    def _open(self, _: str, attributes: dict[str, str]) -> None:
         self._depth += 1
+        if len(attributes) > GREATEST_ATTRIBUTES:
+            raise Refused(f"an element with more than {GREATEST_ATTRIBUTES} attributes", self._parser.CurrentLineNumber)
         if self._depth > GREATEST_XML_DEPTH:
             raise Refused(f"elements nested deeper than {GREATEST_XML_DEPTH}", self._parser.CurrentLineNumber)
 
@@ -59,7 +66,7 @@ class GuardedXml:
     @property
     def line(self) -> int:
         """The line read last."""
-        return int(self._parser.CurrentLineNumber)
+        return self._line
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, looked at: at most a line, so that an error can be told where it is."""
@@ -67,10 +74,15 @@ class GuardedXml:
         if not data:
             self._lines = iter(self._source.read(size).splitlines(keepends=True))
             data = next(self._lines, b"")
+        self._line, at = self._parser.CurrentLineNumber, self._parser.CurrentByteIndex
         try:
             self._parser.Parse(data, not data)
         except expat.ExpatError as error:
             raise Refused(f"not well-formed XML: {expat.ErrorString(error.code)}", error.lineno) from None
+        # Up to expat 2.5 the time for one token is quadratic in its length.
+        self._waiting = self._waiting + len(data) if self._parser.CurrentByteIndex == at else 0
+        if self._waiting > GREATEST_TOKEN:
+            raise Refused(f"a tag or comment longer than {GREATEST_TOKEN >> 20} MiB", self._line)
         return data
 
 
@@ -103,10 +115,27 @@ def quads_as_text(parser: Any, report: Callable[[SyntaxError], None]) -> Iterato
     import pyoxigraph
 
     quads = surviving(parser, report)
-    while piece := list(islice(quads, QUADS_AT_ONCE)):
-        text = pyoxigraph.serialize(piece, format=pyoxigraph.RdfFormat.N_QUADS)
-        if text:
+    failure: Exception | None = None
+    while failure is None:
+        piece: list[Any] = []
+        try:
+            piece.extend(islice(quads, QUADS_AT_ONCE))
+        except Exception as error:
+            failure = error  # told behind what stands in front of it
+        if text := pyoxigraph.serialize(piece, format=pyoxigraph.RdfFormat.N_QUADS):
             yield text
+        elif failure is None:
+            return
+    raise failure
+
+
+def without_relative(text: bytes) -> tuple[bytes, int]:
+    """N-Quads without the lines whose IRIs were relative; their number. Without a base JSON-LD would drop them in silence."""
+    if RELATIVE.encode() not in text:
+        return text, 0
+    lines = text.splitlines(keepends=True)
+    kept = [line for line in lines if b"<" + RELATIVE.encode() not in line]
+    return b"".join(kept), len(lines) - len(kept)
 
 
 def main(form: str, base: str, lenient: str, memory: str) -> int:
@@ -128,15 +157,21 @@ def main(form: str, base: str, lenient: str, memory: str) -> int:
         raise Refused(f"{error.msg}; the rest of this document is left out", line)
 
     try:
-        if form == "JSON_LD":
+        if form == "RDF_XML":
+            source = GuardedXml(sys.stdin.buffer)
+        else:
             source = sys.stdin.buffer.read()
             check_json(source)
-        else:
-            source = GuardedXml(sys.stdin.buffer)
+            base = base or RELATIVE
         parser = pyoxigraph.parse(source, format=getattr(pyoxigraph.RdfFormat, form), base_iri=base or None, lenient=lenient == "1")
+        left_out = 0
         for text in quads_as_text(parser, give_up):
-            sys.stdout.buffer.write(text)
+            resolved, relative = without_relative(text) if base == RELATIVE else (text, 0)
+            left_out += relative
+            sys.stdout.buffer.write(resolved)
         sys.stdout.buffer.flush()
+        if left_out:
+            return report(f"{left_out} statements with relative IRIs (no scheme) are left out", 0)
     except Refused as refused:
         return report(str(refused), refused.line)
     except MemoryError:
