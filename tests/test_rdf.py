@@ -306,7 +306,7 @@ def _many_lines(count: int) -> str:
 @pytest.mark.parametrize(("block", "threads"), [(64, 1), (4096, 2), (1 << 19, 1), (1 << 19, 2), (1 << 19, 4)])
 def test_blocks_and_threads_change_nothing(block: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = _many_lines(2_000 if block < 1 << 19 else 25_000)
-    monkeypatch.setattr(rdf, "BLOCK", block)
+    monkeypatch.setattr(documents, "BLOCK", block)
     reading = read(written(tmp_path / "x.nt", text), threads=threads)
     assert_agrees(reading, pyoxigraph.parse(text.encode(), format=RdfFormat.N_TRIPLES))
 
