@@ -68,9 +68,14 @@ def iterations(config: Config) -> int:
     return number
 
 
+def _new_positions(particles: int, config: Config) -> Floats:
+    """Room for positions, of which every number is written before it is read."""
+    return np.empty((particles, stride_of(config.dimensions)), np.float32)
+
+
 def start(particles: int, config: Config) -> Floats:
     """Random positions, a function of the seed alone."""
-    positions = np.zeros((particles, stride_of(config.dimensions)), np.float32)
+    positions = _new_positions(particles, config)
     draw = _STARTS[config.init]
     in_parts(config.threads, particles, lambda begin, end: draw(np.uint64(config.seed), config.dimensions, begin, end, positions))
     return positions
@@ -88,7 +93,7 @@ def simulate(
     system = _system(springs, repellers, config)
     state = state or State(start(springs.rows, config), ())
     positions, history = state.positions, list(state.history)
-    following = np.zeros_like(positions)
+    following = _new_positions(len(positions), config)
     kept = time.monotonic()
     while not (reason := _reason_to_stop(history, config)):
         energy = _energy(len(history), config)
