@@ -1164,40 +1164,57 @@ class System(NamedTuple):
     omega: np.float32
 
 
+# The helpers take arrays, not the System: taking it apart counts references, and threads that count the same ones wait for one another.
+
+
 @float_kernel
-def _attract(system: System, x: int, positions: NDArray[np.float32], force: NDArray[np.float32]) -> float:
+def _attract(
+    offsets: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    sigma: NDArray[np.float32],
+    ease: np.float32,
+    x: int,
+    positions: NDArray[np.float32],
+    force: NDArray[np.float32],
+) -> np.float32:
     """force = ease · Σ σ(x, y) (y − x) over P(x), Hooke's law; returns Σ d(x, y)."""
     stride = positions.shape[1]
-    distances = 0.0
+    distances = np.float32(0)
     for i in range(stride):
         force[i] = 0
-    for j in range(system.offsets[x], system.offsets[x + 1]):
-        y = system.columns[j]
-        sigma = system.sigma[j]
+    for j in range(offsets[x], offsets[x + 1]):
+        y = columns[j]
         square = np.float32(0)
         for i in range(stride):
             difference = positions[y, i] - positions[x, i]
             square += difference * difference
-            force[i] += sigma * difference
+            force[i] += sigma[j] * difference
         distances += np.sqrt(square)
-    ease = system.ease[x]
     for i in range(stride):
         force[i] *= ease
     return distances
 
 
 @float_kernel
-def _repel_radial(system: System, x: int, positions: NDArray[np.float32], pool: NDArray[np.float32], force: NDArray[np.float32]) -> float:
+def _repel_radial(
+    members: NDArray[np.unsignedinteger[Any]],
+    count: int,
+    omega: np.float32,
+    x: int,
+    positions: NDArray[np.float32],
+    pool: NDArray[np.float32],
+    force: NDArray[np.float32],
+) -> np.float32:
     """force −= Σ ω (y − x) / d² over N(x), each of size ω / d along the line between the two; returns Σ d(x, y)."""
     stride = positions.shape[1]
-    distances = 0.0
-    for j in range(system.counts[x]):
-        m = system.members[x, j]
+    distances = np.float32(0)
+    for j in range(count):
+        m = members[x, j]
         square = np.float32(0)
         for i in range(stride):
             difference = pool[m, i] - positions[x, i]
             square += difference * difference
-        strength = system.omega / max(square, _TINY)
+        strength = omega / max(square, _TINY)
         for i in range(stride):
             force[i] -= strength * (pool[m, i] - positions[x, i])
         distances += np.sqrt(square)
@@ -1205,17 +1222,25 @@ def _repel_radial(system: System, x: int, positions: NDArray[np.float32], pool: 
 
 
 @float_kernel
-def _repel_elementwise(system: System, x: int, positions: NDArray[np.float32], pool: NDArray[np.float32], force: NDArray[np.float32]) -> float:
+def _repel_elementwise(
+    members: NDArray[np.unsignedinteger[Any]],
+    count: int,
+    omega: np.float32,
+    x: int,
+    positions: NDArray[np.float32],
+    pool: NDArray[np.float32],
+    force: NDArray[np.float32],
+) -> np.float32:
     """force −= Σ ω / (y − x) in each dimension over N(x), as the paper's Algorithm 1 is printed; returns Σ d(x, y)."""
-    distances = 0.0
-    for j in range(system.counts[x]):
-        m = system.members[x, j]
+    distances = np.float32(0)
+    for j in range(count):
+        m = members[x, j]
         square = np.float32(0)
         for i in range(positions.shape[1]):
             difference = pool[m, i] - positions[x, i]
             squared = difference * difference
             square += squared
-            force[i] -= system.omega * difference / max(squared, _TINY)
+            force[i] -= omega * difference / max(squared, _TINY)
         distances += np.sqrt(square)
     return distances
 
@@ -1250,13 +1275,15 @@ def step_radial(
 
     x ← x + E · ( Σ σ (y − x) / inertia − ω Σ (y − x) / d² ), all from the positions before.
     """
+    offsets, columns, sigma, ease = system.offsets, system.columns, system.sigma, system.ease
+    members, counts, omega = system.members, system.counts, system.omega
     force = np.empty(positions.shape[1], np.float32)
     for block in range(begin, end):
         pool = _gather_pool(system, block, positions)
         objective = displacement = 0.0
         for x in range(block * system.block_rows, min(positions.shape[0], (block + 1) * system.block_rows)):
-            objective += _attract(system, x, positions, force)
-            objective -= _repel_radial(system, x, positions, pool, force)
+            objective += _attract(offsets, columns, sigma, ease[x], x, positions, force)
+            objective -= _repel_radial(members, counts[x], omega, x, positions, pool, force)
             displacement += _move(x, energy, force, positions, out)
         sums[block, 0], sums[block, 1] = objective, displacement
 
@@ -1266,13 +1293,15 @@ def step_elementwise(
     system: System, energy: np.float32, begin: int, end: int, positions: NDArray[np.float32], out: NDArray[np.float32], sums: NDArray[np.float64]
 ) -> None:
     """As step_radial, with the paper's element-wise reciprocal: x ← x + E · ( Σ σ (y − x) / inertia − ω Σ 1 / (y − x) )."""
+    offsets, columns, sigma, ease = system.offsets, system.columns, system.sigma, system.ease
+    members, counts, omega = system.members, system.counts, system.omega
     force = np.empty(positions.shape[1], np.float32)
     for block in range(begin, end):
         pool = _gather_pool(system, block, positions)
         objective = displacement = 0.0
         for x in range(block * system.block_rows, min(positions.shape[0], (block + 1) * system.block_rows)):
-            objective += _attract(system, x, positions, force)
-            objective -= _repel_elementwise(system, x, positions, pool, force)
+            objective += _attract(offsets, columns, sigma, ease[x], x, positions, force)
+            objective -= _repel_elementwise(members, counts[x], omega, x, positions, pool, force)
             displacement += _move(x, energy, force, positions, out)
         sums[block, 0], sums[block, 1] = objective, displacement
 
