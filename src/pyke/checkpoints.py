@@ -26,6 +26,7 @@ class Checkpoints:
     def __init__(self, directory: Path | None, fingerprint: dict[str, Any], every: float, resume: bool) -> None:
         self._directory, self._fingerprint, self._every = directory, json.loads(json.dumps(fingerprint)), every
         self._last = time.monotonic()
+        self._kept: set[str] = set()  # stage results that are there, and do not change any more
         if directory and not resume:
             for name in ("graph", "springs", "positions"):
                 remove(directory / name)
@@ -33,9 +34,9 @@ class Checkpoints:
     # -- graph ---------------------------------------------------------------------------------------------------------
 
     def save_graph(self, graph: Graph, now: bool = False) -> None:
-        """Keeps the graph, if the last checkpoint is long ago."""
-        census = asdict(graph.census)
-        self._save("graph", _arrays_of(graph), {"census": census}, now)
+        """Keeps the graph, now or if the last checkpoint is long ago."""
+        if "graph" not in self._kept:
+            self._save("graph", _arrays_of(graph), {"census": asdict(graph.census)}, now)
 
     def load_graph(self) -> Graph | None:
         """The kept graph."""
@@ -54,8 +55,9 @@ class Checkpoints:
     # -- springs and repellers -----------------------------------------------------------------------------------------
 
     def save_springs(self, springs: Matrix, repellers: Repellers, now: bool = False) -> None:
-        """Keeps P and N."""
-        self._save("springs", {**vars(springs), **vars(repellers)}, {}, now)
+        """Keeps P and N, now or if the last checkpoint is long ago."""
+        if "springs" not in self._kept:
+            self._save("springs", {**vars(springs), **vars(repellers)}, {}, now)
 
     def load_springs(self) -> tuple[Matrix, Repellers] | None:
         """The kept P and N."""
@@ -87,6 +89,7 @@ class Checkpoints:
             return
         manifest = {"checkpoint": VERSION, "fingerprint": self._fingerprint, **extra}
         write_directory(self._directory / name, {f"{key}.npy": array for key, array in arrays.items()}, manifest, replace=True)
+        self._kept.add(name)
         self._last = time.monotonic()
 
     def _load(self, name: str) -> tuple[Arrays, dict[str, Any]] | None:
@@ -104,6 +107,7 @@ class Checkpoints:
         if manifest["fingerprint"] != self._fingerprint:
             raise UsageError(f"the checkpoint in {self._directory} is of another run: {_difference(manifest['fingerprint'], self._fingerprint)}. "
                              "Give the same inputs and parameters, or leave --resume out to start anew.")  # fmt: skip
+        self._kept.add(name)
         return arrays, manifest
 
 

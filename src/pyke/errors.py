@@ -89,5 +89,5 @@ class Interrupted(PykeError):
     """A signal stopped the run; what was finished is kept."""
 
     def __init__(self, signal_number: int) -> None:
-        super().__init__(f"stopped by signal {signal_number}")
+        super().__init__(f"stopped by signal {signal_number}. The same command with --resume goes on from the last checkpoint.")
         self.exit_code = 128 + signal_number
