@@ -253,9 +253,28 @@ def test_one_file_is_written_whole_or_not_at_all(existing: bool, tmp_path: Path,
 
 
 def test_what_an_earlier_run_left_is_cleared_away(tmp_path: Path) -> None:
-    (tmp_path / ".out.writing").mkdir()
-    (tmp_path / ".out.writing" / "half").write_bytes(b"x")
+    gone, working = tmp_path / ".out.writing-999999999-ab", tmp_path / f".out.writing-{os.getpid()}-cd"
+    for path in (gone, working):
+        path.mkdir()
+        (path / "half").write_bytes(b"x")
+    with files.work_directory(tmp_path / "out"):
+        pass
+    assert {path.name for path in tmp_path.iterdir()} == {working.name}
+
+
+def test_a_directory_with_files_of_others_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("precious")
+    with pytest.raises(OutputExists, match=r"thesis\.txt"):
+        files.write_directory(tmp_path / "out", NEW, {}, True)
+    assert (tmp_path / "out" / "thesis.txt").read_text() == "precious"
+
+
+def test_what_a_kill_between_two_renames_left_aside_is_put_back(tmp_path: Path) -> None:
     files.write_directory(tmp_path / "out", NEW, {})
+    (tmp_path / "out").rename(tmp_path / ".out.old")
+    with pytest.raises(OutputExists):
+        files.write_directory(tmp_path / "out", NEW, {})
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 

@@ -279,7 +279,12 @@ def test_something_that_is_no_text_is_no_term() -> None:
     assert b"e:a" not in Terms.of(["e:a"])
 
 
-@pytest.mark.parametrize("at", [-1, 2])
+def test_texts_count_from_the_end_and_come_in_slices() -> None:
+    texts = Texts.of(["a", "b", ""])
+    assert (texts[-1], texts[:2], texts[::-1]) == ("", ["a", "b"], ["", "b", "a"])
+
+
+@pytest.mark.parametrize("at", [-3, 2])
 def test_there_are_no_texts_beyond_the_ends(at: int) -> None:
     with pytest.raises(IndexError):
         Texts.of(["a", ""])[at]

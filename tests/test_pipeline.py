@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,32 @@ def test_an_output_that_exists_is_refused_before_anything_is_read(tmp_path: Path
         pipeline.embed_to(tmp_path / "out", tmp_path / "missing.nt", Config())
 
 
+def test_a_run_that_came_to_nothing_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "empty.nt").touch()
+    with pytest.raises(EmptyGraph):
+        pipeline.embed_to(tmp_path / "out", tmp_path / "empty.nt", Config())
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.nt"]
+
+
+def test_standard_input_cannot_be_resumed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="save it to a file"):
+        pipeline.embed_to(tmp_path / "out", "-", Config(format="ntriples"), resume=True)
+
+
+def test_the_memory_allowed_holds_for_a_resumed_run_too(graph: Path, tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        pipeline.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+    with pytest.raises(OverBudget, match="simulation"):
+        pipeline.embed_to(tmp_path / "out", graph, Config(memory=200_000_000), resume=True)
+
+
+def test_a_run_killed_between_springs_and_positions_goes_on(graph: Path, tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        pipeline.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+    shutil.rmtree(tmp_path / ".out.pyke" / "positions")
+    assert bits(pipeline.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
+
+
 def test_force_replaces_an_output(family: Path, tmp_path: Path) -> None:
     pipeline.embed_to(tmp_path / "out", family, Config(dimensions=3))
     pipeline.embed_to(tmp_path / "out", family, Config(dimensions=4), force=True)
@@ -195,12 +222,12 @@ def test_an_unknown_similarity_is_refused_with_a_list(family: Path) -> None:
 
 @pytest.mark.parametrize("memory", ["1MB", "100MB"])
 def test_too_little_memory_is_refused_before_the_run(graph: Path, memory: str) -> None:
-    with pytest.raises(OverBudget, match=r"reading needs .* Give --memory"):
+    with pytest.raises(OverBudget, match=r"reading alone needs .* `pyke plan`"):
         pyke.embed(graph, memory=memory)
 
 
 def test_positions_that_do_not_fit_are_refused(graph: Path) -> None:
-    with pytest.raises(OverBudget, match="simulation needs"):
+    with pytest.raises(OverBudget, match="simulation alone needs"):
         pyke.embed(graph, memory="250MB", dimensions=4096)
 
 

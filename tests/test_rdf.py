@@ -22,7 +22,7 @@ import pytest
 import zstandard
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat
 
-from pyke import documents, kernels, rdf
+from pyke import documents, kernels, pipeline, rdf
 from pyke.config import Config
 from pyke.errors import DataError, EmptyGraph, NoInput, PykeError, SyntaxProblem, UsageError
 from pyke.graph import Census
@@ -315,8 +315,8 @@ SHORTEST = {
     "triples": ("_:c<b:>_:c.\n", {}),
     "literals": ('_:c<b:>"".\n', {}),
     "literals in carriage returns": ('_:c<b:>"".\r', {}),
-    "lenient": ("<><><>.\n", {"lenient": True}),
-    "lenient literals": ('<><>"".\n', {"lenient": True}),
+    "lenient": ("<a><b><c>.\n", {"lenient": True}),
+    "lenient literals": ('<a><b>"".\n', {"lenient": True}),
     "blank nodes": ("".join(f"_:{i:x}<b:>_:{i:x}.\n" for i in range(20)), {}),
     "columns": ("a\tb\tc\n", {"format": "tsv"}),
     "labels": ('_:c<http://www.w3.org/2000/01/rdf-schema#label>"\x7f".\n', {}),
@@ -859,3 +859,34 @@ def test_reading_can_stop_early(tmp_path: Path) -> None:
         assert next(batches) is not None
         batches.close()  # type: ignore[attr-defined]
     assert set(threading.enumerate()) <= before
+
+
+ODD = {
+    "an IRI like a blank node": "<_:x>",
+    "an empty IRI": "<>",
+    "an IRI that ends its line": "<a:o\\u003E\\u0020.\\u0020#>",
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("name", ["x.nt", "x.nq", "x.ttl", "x.trig"])
+def test_iris_that_could_be_taken_for_something_else_are_refused_even_leniently(name: str, odd: str, tmp_path: Path) -> None:
+    path = written(tmp_path / name, f"_:x <a:p> <a:o> .\n<a:s> <a:p> {odd} .\n")
+    with pytest.raises(SyntaxProblem):
+        read(path, lenient=True)
+    assert read(path, lenient=True, on_error="skip").census.errors == 1
+
+
+def test_a_line_does_not_become_valid_by_what_stands_before_it(tmp_path: Path) -> None:
+    """The tokenizer guesses terms from the lines before: a blank node in angle brackets is none of them."""
+    path = written(tmp_path / "x.nt", "_:x <a:p> _:x .\n<_:x> <a:p> <_:x> .\n_:x <a:p> <_:x> .\n_:x <_:x> _:x .\n")
+    assert read(path, on_error="skip").census.errors == 3
+
+
+def test_hidden_files_and_embeddings_in_a_directory_are_not_read_and_others_are_counted(family: Path, tmp_path: Path) -> None:
+    for name in (".hidden.nt", "package.json", "notes.md"):
+        (tmp_path / name).write_text("not RDF")
+    pipeline.embed_to(tmp_path / "out", family, Config(dimensions=2))
+    assert [document.name for document in documents.find_documents([tmp_path])] == [str(family)]
+    assert documents.count_passed_over([tmp_path]) == 2
+    assert pipeline.read_census(tmp_path, Config()).files_passed_over == 2

@@ -48,7 +48,7 @@ def test_similarities_and_the_strongest_of_them_are_the_oracles(similarity: str,
     named = oracle.SIMILARITIES[similarity](truth)
     rows = [{number[other]: float(sigma) for other, sigma in named.get(name, {}).items()} for name in names]
 
-    pairs = springs.similarities(graph, similarity)
+    pairs = springs.similarity(similarity)(graph)
     similar = springs.by_rows(pairs)
     assert pairs.particles == similar.rows == len(names)
     found, expected = entries(similar), {(x, y): sigma for x, row in enumerate(rows) for y, sigma in row.items()}
@@ -73,11 +73,11 @@ def test_ties_are_broken_by_the_smaller_id_whatever_the_order_of_a_row(pairs: li
 def test_the_similarities_of_the_papers_kind_are_computed_by_hand() -> None:
     """Four triples: a and p stand in three and four of them, and together in three; b and c each in one with a and p."""
     graph = graph_of(as_text([("e:a", "e:p", "e:b"), ("e:a", "e:p", "e:c"), ("e:a", "e:p", "e:a"), ("e:d", "e:p", "e:d")]))
-    pairs = springs.similarities(graph, "ppmi")
+    pairs = springs.similarity("ppmi")(graph)
     found = {(graph.terms[x], graph.terms[y]): sigma for x, y, sigma in zip(pairs.first, pairs.second, pairs.values, strict=True)}
     assert found == {("e:a", "e:b"): np.float32(np.log(4 / 3)), ("e:a", "e:c"): np.float32(np.log(4 / 3))}
 
 
 def test_a_similarity_without_a_name_is_refused() -> None:
     with pytest.raises(UsageError, match="context, ppmi"):
-        springs.similarities(graph_of(""), "cosine")
+        springs.similarity("cosine")

@@ -97,18 +97,27 @@ class Checkpoints:
         if self._directory is None or not (self._directory / name / MANIFEST).is_file():
             return None
         path = self._directory / name
-        try:
-            manifest = json.loads((path / MANIFEST).read_bytes())
-            if manifest["checkpoint"] != VERSION or any(file_hash(path / file) != entry["sha256"] for file, entry in manifest["files"].items()):
-                return None
-            arrays = {Path(file).stem: np.load(path / file, allow_pickle=False) for file in manifest["files"]}
-        except (OSError, ValueError, KeyError, TypeError):
+        found = _read_whole(path)
+        if found is None:
+            remove(path)
             return None
+        arrays, manifest = found
         if manifest["fingerprint"] != self._fingerprint:
             raise UsageError(f"the checkpoint in {self._directory} is of another run: {_difference(manifest['fingerprint'], self._fingerprint)}. "
                              "Give the same inputs and parameters, or leave --resume out to start anew.")  # fmt: skip
         self._kept.add(name)
         return arrays, manifest
+
+
+def _read_whole(path: Path) -> tuple[Arrays, dict[str, Any]] | None:
+    """The arrays and the manifest of a checkpoint, or None if it is damaged."""
+    try:
+        manifest = json.loads((path / MANIFEST).read_bytes())
+        if manifest["checkpoint"] != VERSION or any(file_hash(path / file) != entry["sha256"] for file, entry in manifest["files"].items()):
+            return None
+        return {Path(file).stem: np.load(path / file, allow_pickle=False) for file in manifest["files"]}, manifest
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _arrays_of(graph: Graph) -> Arrays:
@@ -121,6 +130,8 @@ def _arrays_of(graph: Graph) -> Arrays:
 def _difference(theirs: Any, ours: dict[str, Any]) -> str:
     """The first thing in which two fingerprints differ."""
     for key, value in ours.items():
+        if key == "inputs" and isinstance(theirs, dict) and theirs.get(key) != value:
+            return "the inputs are others, or have changed since"
         if not isinstance(theirs, dict) or theirs.get(key) != value:
             return f"{key} was {theirs.get(key) if isinstance(theirs, dict) else '?'!r} and is {value!r}"
     return "it has other parameters"

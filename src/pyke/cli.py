@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -196,7 +197,7 @@ def nearest(
     """Show the terms closest to a term."""
     from pyke.embedding import load
 
-    neighbours = load(directory).nearest(term.strip("<>"), k)
+    neighbours = load(directory).nearest(term, k)
     if json_:
         _print_json([vars(neighbour) for neighbour in neighbours])
         return
@@ -270,7 +271,8 @@ def _show_census(census: dict[str, Any]) -> None:
         ("  triples with literals, left out" if left_out else "  of them with literals", "literals"),
         ("  repeated triples", "duplicates"),
         ("  triples about triples, left out", "triple_terms"),
-        ("lines in error, skipped", "errors"),
+        ("errors, skipped", "errors"),
+        ("files without an extension of RDF, passed over", "files_passed_over"),
         ("terms |V|", "terms"),
         ("  of them blank nodes", "blank_nodes"),
         ("  of them predicates", "predicates"),
@@ -279,7 +281,7 @@ def _show_census(census: dict[str, Any]) -> None:
         ("classes |C|", "classes"),
     ]
     for title, key in rows:
-        if census[key] or title[0] != " ":
+        if census[key] or (title[0] != " " and key != "files_passed_over"):
             table.add_row(title, f"{census[key]:,}")
     _out().print(table)
     for problem in census["first_errors"]:
@@ -402,8 +404,11 @@ class _Live(_Plain):
         self.bars.console.print(message, highlight=False)
 
 
+PATIENCE = 1.0  # seconds
+
+
 class _Shown:
-    """Shows progress and turns signals into Interrupted at the next safe point; a second signal ends at once."""
+    """Shows progress and turns signals into Interrupted at the next safe point; another signal a little later ends at once."""
 
     def __enter__(self) -> Progress:
         self.progress = _Live() if sys.stderr.isatty() else _Plain()
@@ -412,16 +417,25 @@ class _Shown:
             self.progress.bars.start()
         from pyke import kernels
 
-        if not kernels.compiled_before():
-            self.progress.note("Compiling the kernels, once: about half a minute.")
+        self._told = False
+        self._listener = kernels.on_compiling(self._tell)
+        self._listener.__enter__()
         return self.progress
 
+    def _tell(self) -> None:
+        if not self._told:
+            self._told = True
+            self.progress.note("Compiling kernels, once: up to half a minute in all.")
+
     def _hear(self, number: int, _frame: Any) -> None:
-        if self.progress.signal:
+        now = time.monotonic()
+        if not self.progress.signal:
+            self.progress.signal, self._heard = number, now
+        elif now - self._heard > PATIENCE:  # not the same wish, sent twice
             os._exit(128 + number)
-        self.progress.signal = number
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        self._listener.__exit__(None, None, None)
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if isinstance(self.progress, _Live):
@@ -445,6 +459,11 @@ def main() -> None:
         _fail(_out_of_memory())
     except BrokenPipeError:
         os._exit(141)
+    except KeyboardInterrupt:
+        _fail(Interrupted(signal.SIGINT))
+    except Exception:
+        traceback.print_exc()
+        _fail(PykeError("this is a bug: please report it with the lines above"))
 
 
 def _out_of_memory() -> PykeError:

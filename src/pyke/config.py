@@ -53,7 +53,7 @@ class Config:
     dimensions: int = 50
     similarity: str = "context"
     k: int = 45
-    repellers: int = 5  # None: as many as k
+    repellers: int = 5  # None, in a preset: as many as k
     mass: str = "stiffness"
     repulsion: str = "radial"
     omega: float = 1.0

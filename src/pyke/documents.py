@@ -34,7 +34,7 @@ BLOCK = 1 << 19  # bytes of text per block: the dictionary of a block stays in t
 GREATEST_LINE = 1 << 24  # as pyoxigraph's buffer
 SANDBOX_MEMORY = 4 << 30
 
-Report = Callable[[int, str], None]  # a line, or 0 where it is not known, and what is wrong there
+Report = Callable[..., None]  # a line, or 0 where it is not known; what is wrong there; how many statements it costs, if more than 1
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Documents
@@ -102,11 +102,23 @@ def _documents_below(directory: str, form: str | None) -> list[Document]:
     def fail(error: OSError) -> None:
         raise NoInput(f"cannot read the directory {error.filename}: {error.strerror}")
 
-    names = [os.path.join(top, name) for top, _, files in os.walk(directory, onerror=fail) for name in files]
-    known = [name for name in sorted(names) if _extension(name) in _BY_EXTENSION]
+    known = [name for name in sorted(_files_below(directory, fail)) if _extension(name) in _BY_EXTENSION and _extension(name) != ".json"]
     if not known:
         raise NoInput(f"{directory}: no file in it has an extension of RDF ({', '.join(_BY_EXTENSION)}, also with {', '.join(COMPRESSIONS)})")
     return [_document(name, form) for name in known]
+
+
+def _files_below(directory: str, fail: Callable[[OSError], None] | None = None) -> Iterator[str]:
+    """The files in a directory, without hidden ones and without embeddings that were written there."""
+    for top, directories, files in os.walk(directory, onerror=fail):
+        directories[:] = [name for name in directories if name[0] != "." and not os.path.exists(os.path.join(top, name, "vectors.npy"))]
+        yield from (os.path.join(top, name) for name in files if name[0] != ".")
+
+
+def count_passed_over(inputs: Sequence[str | os.PathLike[str]]) -> int:
+    """The files in directories that are not read, because their extension is not one of RDF (.json says too little)."""
+    found = [name for given in inputs if os.path.isdir(given) for name in _files_below(os.fspath(given))]
+    return sum(_extension(name) not in _BY_EXTENSION or _extension(name) == ".json" for name in found)
 
 
 def _extension(name: str) -> str:
@@ -186,7 +198,7 @@ def _parsed(document: Document, source: Input, config: Config, report: Report) -
         lenient=config.lenient,
     )
     try:
-        for text in quads_as_text(parser, lambda error: report(error.lineno or 0, clean_message(str(error)))):
+        for text in quads_as_text(parser, lambda error: report(error.lineno or 0, clean_message(str(error))), config.lenient):
             yield as_text(_marked(text))
     except MemoryError:
         raise DataError(f"{document.name}: a token is longer than 16 MiB, the most that the parser takes") from None
@@ -210,7 +222,9 @@ def _sandboxed(document: Document, source: Input, config: Config, report: Report
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     failures: list[BaseException] = []
     problems: list[bytes] = []
-    with subprocess.Popen([sys.executable, "-m", "pyke.sandbox", *arguments], **pipes) as child:  # type: ignore[call-overload]
+    # A session of its own: Ctrl-C is for us, who then end the child.
+    command = [sys.executable, "-m", "pyke.sandbox", *arguments]
+    with subprocess.Popen(command, **pipes, start_new_session=True) as child:  # type: ignore[call-overload]
         feeder = threading.Thread(target=_feed, args=(source, child.stdin, failures), daemon=True)
         listener = threading.Thread(target=lambda: problems.extend(child.stderr), daemon=True)
         feeder.start()
@@ -229,7 +243,7 @@ def _sandboxed(document: Document, source: Input, config: Config, report: Report
     for line in problems:
         if line.startswith(b"{"):  # not what a dying interpreter prints
             problem = json.loads(line)
-            report(problem["line"], clean_message(problem["message"]))
+            report(problem["line"], clean_message(problem["message"]), problem["count"])
     if code and not any(line.startswith(b"{") for line in problems):
         report(0, f"the parser broke down (exit code {code}): the document is too deep or too large for it; the rest is left out")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,12 @@ class Embedding:
     def __contains__(self, term: object) -> bool:
         return term in self.terms
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.terms)
+
     def __getitem__(self, term: str) -> Floats:
+        if not isinstance(term, str):
+            raise UsageError(f"an embedding is asked by term, not by {term!r}; rows by number are in .vectors")
         vector: Floats = self.vectors[self.terms.id(term)]
         return vector
 
@@ -77,11 +82,6 @@ class Embedding:
                 raise UsageError(f"the vector must have {self.vectors.shape[1]} finite numbers")
         ids, distances = search.nearest(self.vectors, query, k, own)
         return [Neighbour(self.terms[i], float(distance), self.label(i)) for i, distance in zip(ids.tolist(), distances, strict=True)]
-
-    @cached_property
-    def term_list(self) -> list[str]:
-        """All terms, in the order of the vectors."""
-        return list(self.terms)
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Writes an embedding directory, whole or not at all; `force` replaces one that is there."""

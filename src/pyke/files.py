@@ -6,12 +6,15 @@ import bz2
 import ctypes
 import errno
 import fcntl
+import glob
 import gzip
 import hashlib
+import io
 import json
 import lzma
 import os
 import queue
+import secrets
 import shutil
 import sys
 import threading
@@ -110,6 +113,8 @@ class Input:
             raise NoInput(f"{name} is a directory") from None
         except OSError as error:
             raise NoInput(f"cannot open {name}: {error.strerror or error}") from None
+        if name == "-" and compression is None and isinstance(self._file, io.BufferedReader):
+            compression = _compression_in(self._file.peek(6))
         self._raw = _Counted(self._file)
         self._decompressed = 0
         self._data: ByteSource = _DECOMPRESSORS[compression](self._raw) if compression else self._raw
@@ -158,6 +163,10 @@ def compression_of(name: str) -> str | None:
             start = file.read(6)
     except OSError:
         return None
+    return _compression_in(start)
+
+
+def _compression_in(start: bytes) -> str | None:
     return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
 
 
@@ -196,7 +205,7 @@ def read_ahead(produce: Iterator[Any], depth: int = 4) -> Iterator[Any]:
             yield item
     finally:
         stopped.set()
-        thread.join()
+        thread.join(1.0)  # it may be waiting for a pipe; it is a daemon, and nobody listens to it any more
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -257,20 +266,18 @@ def _write_file(path: Path, content: NDArray[Any] | bytes | memoryview) -> dict[
 
 def write_directory(target: Path, contents: Mapping[str, NDArray[Any] | bytes | memoryview], manifest: dict[str, Any], replace: bool = False) -> None:
     """Writes a directory whole or not at all: beside the target, synced, the manifest last, then put in its place."""
-    target = target.resolve() if target.is_symlink() else target
-    beside = target.with_name(f".{target.name}.writing")
-    if target.exists() and not target.is_dir():
-        raise OutputExists(f"{target} exists and is no directory")
+    target = target.resolve()
+    beside = target.with_name(f".{target.name}.writing-{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        shutil.rmtree(beside, ignore_errors=True)
+        _recover(target)
+        check_output(target, replace)
         beside.mkdir(parents=True)
         files = {name: _write_file(beside / name, content) for name, content in contents.items()}
         text = json.dumps(manifest | {"files": files}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         _write_file(beside / MANIFEST, text.encode())
         _sync_directory(beside)
+        check_output(target, replace)
         if target.exists():
-            if not replace:
-                raise OutputExists(f"{target} exists; --force replaces it")
             _exchange(beside, target)
         else:
             os.rename(beside, target)
@@ -284,13 +291,44 @@ def write_directory(target: Path, contents: Mapping[str, NDArray[Any] | bytes | 
         shutil.rmtree(beside, ignore_errors=True)
 
 
+def check_output(target: Path, replace: bool) -> None:
+    """Refuses an output that may not be written: one that is there, or one that has other files in it than we wrote."""
+    if not target.name:
+        raise OutputExists(f"{target} cannot be an output; name a directory to be made")
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise OutputExists(f"{target} exists and is no directory")
+    present = set(os.listdir(target))
+    if not replace:
+        raise OutputExists(f"{target} exists; --force replaces it")
+    if strange := present - _own_files(target):
+        raise OutputExists(f"{target} has files in it that are not ours ({min(strange)}); it is not replaced. Choose another output.")
+
+
+def _own_files(directory: Path) -> set[str]:
+    """The files that a directory's manifest names, and the manifest."""
+    try:
+        manifest = json.loads((directory / MANIFEST).read_bytes()[:GREATEST_MANIFEST])
+        return {MANIFEST, *manifest["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def _recover(target: Path) -> None:
+    """Puts back what a kill in the middle of the two steps below has left aside."""
+    aside = target.with_name(f".{target.name}.old")
+    if aside.exists() and not target.exists():
+        os.rename(aside, target)
+
+
 def _exchange(new: Path, old: Path) -> None:
     """Swaps two directories in one step, so that a reader sees the old one or the new one and nothing between."""
-    libc = ctypes.CDLL(None, use_errno=True)
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     at_cwd, swap = -100, 2
-    if libc.renameat2(at_cwd, os.fsencode(new), at_cwd, os.fsencode(old), swap) != 0:
+    if rename is None or rename(at_cwd, os.fsencode(new), at_cwd, os.fsencode(old), swap) != 0:
         number = ctypes.get_errno()
-        if number not in (errno.EINVAL, errno.ENOSYS):
+        if rename and number not in (errno.EINVAL, errno.ENOSYS):
             raise OSError(number, os.strerror(number))
         # A file system without exchange: two steps, the old one is put aside first.
         aside = old.with_name(f".{old.name}.old")
@@ -327,7 +365,8 @@ def file_hash(path: Path) -> str:
 @contextmanager
 def work_directory(output: Path) -> Iterator[Path]:
     """The directory beside an output that holds its checkpoints, locked against a second run."""
-    path = output.parent / f".{output.name}.pyke"
+    output = output.resolve()
+    path = output.with_name(f".{output.name}.pyke")
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
@@ -338,9 +377,23 @@ def work_directory(output: Path) -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise OutputExists(f"another run is writing {output}; wait for it or choose another output") from None
+        _remove_litter(output)
         yield path
+        remove(path)
+    except BaseException:
+        if os.listdir(path) == ["lock"]:  # nothing to go on from
+            remove(path)
+        raise
     finally:
         os.close(lock)
+
+
+def _remove_litter(output: Path) -> None:
+    """Removes what killed runs were about to write."""
+    for path in output.parent.glob(f".{glob.escape(output.name)}.writing-*"):
+        process = path.name.split("-")[-2]
+        if not Path(f"/proc/{process}").exists():
+            remove(path)
 
 
 def remove(path: Path) -> None:

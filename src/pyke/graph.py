@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +41,14 @@ class Texts:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, at: int | np.integer[Any]) -> str:
-        if not 0 <= at < len(self):
-            raise IndexError(f"there is no string {at} among {len(self)}")
+    @overload
+    def __getitem__(self, at: int | np.integer[Any]) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | np.integer[Any] | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return [self[i] for i in range(len(self))[at]]
+        at = range(len(self))[at]  # counts from the end if it is negative, and raises IndexError
         return self.blob[self.offsets[at] : self.offsets[at + 1] - 1].tobytes().decode("utf-8", "replace")
 
     def __iter__(self) -> Iterator[str]:
@@ -62,6 +67,8 @@ class Terms(Texts):
 
     def find(self, term: str) -> int:
         """The id of a term, or −1: terms of its length are compared byte by byte from the end, where IRIs differ."""
+        if term.startswith("<") and term.endswith(">"):
+            term = term[1:-1]
         key = np.frombuffer(term.encode("utf-8", "surrogatepass"), np.uint8)
         starts = self.offsets[:-1][np.diff(self.offsets) == len(key) + 1]
         for position in range(len(key) - 1, -1, -1):
@@ -74,7 +81,7 @@ class Terms(Texts):
         """The id of a term, or UnknownTerm."""
         found = self.find(term)
         if found < 0:
-            raise UnknownTerm(f"no term {term!r} in this graph. IRIs are written in full, without < and >; a term that occurs only "
+            raise UnknownTerm(f"no term {term!r} in this graph. IRIs are written in full; a term that occurs only "
                               "beside literals has no vector unless --count-literals is given.")  # fmt: skip
         return found
 
@@ -110,6 +117,7 @@ class Census:
     typed_subjects: int = 0
     classes: int = 0
     bytes: int = 0
+    files_passed_over: int = 0  # in directories, for want of an extension of RDF
     problems: list[Problem] = field(default_factory=list)  # the first ones
 
     def as_dict(self) -> dict[str, Any]:

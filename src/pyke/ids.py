@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyke import kernels
 from pyke.config import Config
 from pyke.errors import OverBudget
-from pyke.graph import GENERATED_MARK, LEAST_GENERATED, LITERAL, Census, Graph, Ids, Offsets, Terms, Texts
+from pyke.graph import GENERATED_MARK, LITERAL, Census, Graph, Ids, Offsets, Terms, Texts
 
 GREATEST_ID = 2**31 - 2
 
@@ -98,12 +98,12 @@ class Collector:
         needed = int(self._size[0]) + more
         require_ids(needed)
         self._offsets.reserve(more)
-        dictionary = kernels.Dictionary(self._size, self._table, self._hashes.reserve(more), self._offsets.array, self._blob.reserve(more_bytes))
-        if 3 * needed > 2 * len(self._table):
-            slots = 1 << (3 * needed // 2).bit_length()
+        enlarged = 3 * needed > 2 * len(self._table)
+        if enlarged:
             self._table = np.empty(0, np.int64)  # the old one goes before the new one comes
-            self._table = np.full(slots, -1, np.int64)
-            dictionary = dictionary._replace(table=self._table)
+            self._table = np.full(1 << (3 * needed // 2).bit_length(), -1, np.int64)
+        dictionary = kernels.Dictionary(self._size, self._table, self._hashes.reserve(more), self._offsets.array, self._blob.reserve(more_bytes))
+        if enlarged:
             kernels.rehash(dictionary)
         return dictionary
 
@@ -245,25 +245,22 @@ _GENERATED = re.compile(rb"_:(d[0-9]+_)?" + GENERATED_MARK + rb"[0-9a-f]+\n")
 
 def _name_generated(terms: Terms) -> Terms:
     """Blank nodes without a label got a random one from pyoxigraph: number them instead."""
-    names = [terms.blob[a:b].tobytes() for a, b in zip(terms.offsets[:-1], terms.offsets[1:], strict=True)] if _has_generated(terms) else []
-    if not names:
+    blank = np.flatnonzero(_is_blank(terms))
+    names = [terms.blob[terms.offsets[i] : terms.offsets[i + 1]].tobytes() for i in blank]
+    matches = [_GENERATED.fullmatch(name) for name in names]
+    if not any(matches):
         return terms
     stem = b"anon"
-    while any(name.startswith(b"_:") and stem in name for name in names):
+    while any(stem in name for name in names):
         stem += b"x"
-    number = 0
-    for i, name in enumerate(names):
-        if match := _GENERATED.fullmatch(name):
-            names[i] = b"_:" + (match[1] or b"") + stem + str(number).encode() + b"\n"
-            number += 1
-    offsets = np.zeros(len(names) + 1, np.int64)
-    np.cumsum([len(name) for name in names], out=offsets[1:])
-    return Terms(np.frombuffer(bytearray(b"".join(names)), np.uint8), offsets)
-
-
-def _has_generated(terms: Terms) -> bool:
-    blank = np.flatnonzero(_is_blank(terms) & (np.diff(terms.offsets) > LEAST_GENERATED))
-    return any(_GENERATED.fullmatch(terms.blob[terms.offsets[i] : terms.offsets[i + 1]].tobytes()) for i in blank)
+    made = {int(i): b"_:" + (match[1] or b"") + stem for i, match in zip(blank, matches, strict=True) if match}
+    texts = [name + str(number).encode() for number, name in enumerate(made.values())]
+    # The new names stand behind the old blob, and all are gathered from there.
+    ends = len(terms.blob) + np.cumsum([len(text) for text in texts])
+    starts, stops = terms.offsets[:-1].copy(), terms.offsets[1:] - 1
+    renamed = np.fromiter(made, np.int64)
+    starts[renamed], stops[renamed] = ends - [len(text) for text in texts], ends
+    return Terms(*_gathered(np.concatenate([terms.blob, np.frombuffer(b"".join(texts), np.uint8)]), starts, stops))
 
 
 def _is_blank(terms: Terms) -> NDArray[np.bool_]:

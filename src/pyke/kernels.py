@@ -8,8 +8,11 @@ P(x) the particles that attract x; N(x) those that repel it; J the objective; d 
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import hashlib
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -19,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numba
 import numba.core.config
+import numba.core.event
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,34 +34,52 @@ Bytes = NDArray[np.uint8]
 # ---------------------------------------------------------------------------------------------------------------------
 
 
+_CONTENT = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
+VERSION = f"numba-{numba.__version__}-py{sys.version_info[0]}{sys.version_info[1]}-{_CONTENT}"
+
+
 def _cache_directory() -> Path:
     """A private directory named after this file's content and Numba's version: stale code cannot be in it."""
-    root = Path(os.environ.get("PYKE_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pyke")
-    content = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
-    directory = root / f"numba-{numba.__version__}-py{sys.version_info[0]}{sys.version_info[1]}-{content}"
     try:
+        root = Path(os.environ.get("PYKE_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pyke")
+        directory = root / VERSION
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         state = directory.stat()
         # The cache holds executable code: a directory that others may write to is not used.
         if state.st_uid != os.getuid() or stat.S_IMODE(state.st_mode) & 0o022 or not os.access(directory, os.W_OK):
             raise PermissionError
-    except OSError:
+    except (OSError, RuntimeError):  # no home, or none to write to: compile for this run alone
         directory = Path(tempfile.mkdtemp(prefix="pyke-cache-"))
+        atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory
 
 
 CACHE_DIRECTORY = _cache_directory()
 
 
-def compiled_before() -> bool:
-    """Whether an earlier run has left compiled kernels to load."""
-    return any(CACHE_DIRECTORY.rglob("*.nbi"))
+def on_compiling(tell: Callable[[], None]) -> Any:
+    """A context in which `tell` is called whenever a kernel has to be compiled instead of loaded."""
+
+    class Listener(numba.core.event.Listener):
+        def on_start(self, _event: Any) -> None:
+            tell()
+
+        def on_end(self, _event: Any) -> None:
+            """Nobody waits for the end."""
+
+    return numba.core.event.install_listener("numba:compile", Listener())
 
 
 def _heal(dispatcher: Any) -> None:
-    """Treat a cache file that cannot be read as absent: Numba itself would fail for ever."""
+    """Treat a cache file that cannot be read or written as absent: Numba itself would fail, for ever."""
     cache = dispatcher._cache
-    load = cache.load_overload
+    load, save = cache.load_overload, cache.save_overload
+
+    def save_if_possible(signature: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk costs a compilation next time, no more
+            save(signature, data)
+
+    cache.save_overload = save_if_possible
 
     def load_or_forget(signature: Any, target: Any) -> Any:
         try:
@@ -589,6 +611,8 @@ def _spelled(text: Bytes, k: int, end: int, offsets: NDArray[np.int64], blob: By
     if guess < 0 or text[k] != _LESS:
         return -1
     start = offsets[guess]
+    if blob[start] == _UNDERSCORE:  # a blank node, which nothing in angle brackets spells
+        return -1
     length = offsets[guess + 1] - 1 - start
     stop = k + length + 2
     if stop > end or text[stop - 1] != _GREATER or not _same_bytes(blob, start, text, k + 1, length):

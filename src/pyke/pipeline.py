@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from pyke import documents, files, ids, memory, planning, rdf, repulsion, simulation, springs
+from pyke import documents, files, ids, kernels, memory, planning, rdf, repulsion, simulation, springs
 from pyke.checkpoints import Checkpoints
 from pyke.config import Config
 from pyke.embedding import Embedding
-from pyke.errors import EmptyGraph, OutputExists, UsageError
+from pyke.errors import EmptyGraph, UsageError
 from pyke.graph import Census, Graph, Matrix, Repellers
 from pyke.planning import Plan, Sizes
 from pyke.progress import Progress
@@ -46,7 +46,10 @@ class Run:
         self.share = share  # the part of each input to read: less than all for a plan
         self.sizes = Sizes()
         self.stages: list[Stage] = []
-        self.documents = documents.find_documents([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, config.format)
+        self.similarity = springs.similarity(config.similarity)
+        given = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+        self.documents = documents.find_documents(given, config.format)
+        self.passed_over = documents.count_passed_over(given)
 
     def embed(self, checkpoints: Checkpoints | None = None) -> Embedding:
         """Runs every stage that no checkpoint has the result of."""
@@ -54,6 +57,7 @@ class Run:
         graph = checkpoints.load_graph() or self.read()
         checkpoints.save_graph(graph)
         forces = checkpoints.load_springs() or self.find_forces(graph)
+        self._require("simulation", particles=forces[0].rows, springs=len(forces[0].columns))
         checkpoints.save_springs(*forces)
 
         def keep(state: simulation.State) -> None:
@@ -70,7 +74,7 @@ class Run:
         """Files → the set of triples over term ids."""
         self._require("reading")
         with self.stage("reading", int(self.share * sum(document.size for document in self.documents)) or None, "bytes"):
-            census = Census()
+            census = Census(files_passed_over=self.passed_over)
             collector = ids.Collector()
             for batch in rdf.read_batches(self.documents, self.config, census, self.progress, self.share):
                 collector.add(batch)
@@ -83,13 +87,14 @@ class Run:
 
     def find_forces(self, graph: Graph) -> tuple[Matrix, Repellers]:
         """Who attracts whom, and who repels whom."""
+        self._require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(graph))  # there are hardly fewer
         with self.stage("springs"):
-            pairs = springs.similarities(graph, self.config.similarity)
-            self._require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(pairs.first), particles=pairs.particles)
+            pairs = self.similarity(graph)
+            self._require("springs", pairs=len(pairs.first), particles=pairs.particles)
             similar = springs.by_rows(pairs)
             del pairs
             attracting = springs.strongest(similar, self.config.k)
-        self._require("simulation", springs=len(attracting.columns))
+        self._require("repellers", springs=len(attracting.columns))
         with self.stage("repellers"):
             repelling = repulsion.draw_repellers(similar, self.config.repellers, self.config.seed, self.config.threads)
         return attracting, repelling
@@ -97,7 +102,7 @@ class Run:
     def fingerprint(self) -> dict[str, Any]:
         """All that decides the result."""
         inputs = [[doc.name, doc.size, 0 if doc.name == "-" else os.stat(doc.name).st_mtime_ns] for doc in self.documents]
-        return {"program": __version__, **self.config.effective(), "inputs": inputs}
+        return {"program": __version__, "code": kernels.VERSION, **self.config.effective(), "inputs": inputs}
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
@@ -153,15 +158,17 @@ def embed_to(
     output: str | os.PathLike[str], inputs: Inputs, config: Config, *, force: bool = False, resume: bool = False, progress: Progress | None = None
 ) -> Embedding:
     """Embeds into a directory, keeping checkpoints beside it until it is written."""
-    target = Path(output)
-    if target.exists() and not force:
-        raise OutputExists(f"{target} exists; --force replaces it")
+    target = Path(output).resolve()
+    files.check_output(target, force)
     run = Run(inputs, config, progress)
+    if resume and any(document.name == "-" for document in run.documents):
+        raise UsageError("standard input cannot be told from what it was before: save it to a file to resume")
     with files.work_directory(target) as work:
+        if not resume and (work / "positions").exists():
+            run.progress.note("Starting anew: the checkpoint of an earlier run is given up (--resume would have gone on from it).")
         embedding = run.embed(Checkpoints(work, run.fingerprint(), config.checkpoint_seconds, resume))
         with run.stage("writing"):
             embedding.save(target, force)
-        files.remove(work)
     embedding.manifest["stages"] = [asdict(stage) for stage in run.stages]
     return embedding
 
@@ -174,8 +181,8 @@ def read_census(inputs: Inputs, config: Config, progress: Progress | None = None
 def make_plan(inputs: Inputs, config: Config, progress: Progress | None = None, sample_bytes: int = SAMPLE_BYTES) -> Plan:
     """What a run would take. Small inputs are counted to the end; of large ones a part, and a third of it, to see how counts grow."""
     found = Run(inputs, config).documents
-    if any(document.name == "-" for document in found):
-        raise UsageError("standard input can be read only once: save it to a file to plan a run")
+    if any(not os.path.isfile(document.name) for document in found):
+        raise UsageError("standard input or a pipe can be read only once: save it to a file to plan a run")
     total = sum(document.size for document in found)
     text = sum(document.size * (TYPICAL_RATIO if document.compression else 1) for document in found)
     share = min(1.0, sample_bytes / max(1, text))

@@ -131,18 +131,16 @@ def plan(sizes: Sizes, config: Config, seconds: dict[str, float], iterations: in
     return Plan(sizes, stages, share)
 
 
-def require(stage: str, sizes: Sizes, config: Config) -> None:
-    """Refuses a stage that does not fit into the memory allowed."""
-    _refuse_beyond(config, stage, _BYTES[stage](sizes, config))
-
-
 def check(made: Plan, config: Config) -> None:
     """Refuses a plan that does not fit into the memory allowed."""
-    greatest = max(made.stages, key=lambda stage: stage.peak_bytes)
-    _refuse_beyond(config, greatest.name, greatest.peak_bytes)
+    if config.memory is not None and made.peak_bytes > config.memory:
+        raise OverBudget(f"the run needs {format_size(made.peak_bytes)} of memory; {format_size(config.memory)} are allowed. "
+                         f"Give --memory {format_size(1.05 * made.peak_bytes).replace(' ', '')} or more, or fewer --dimensions or --k.")  # fmt: skip
 
 
-def _refuse_beyond(config: Config, stage: str, needed: int) -> None:
+def require(stage: str, sizes: Sizes, config: Config) -> None:
+    """Refuses a stage that does not fit into the memory allowed, as far as its sizes are known."""
+    needed = _BYTES[stage](sizes, config)
     if config.memory is not None and needed > config.memory:
-        raise OverBudget(f"{stage} needs {format_size(needed)} of memory; {format_size(config.memory)} are allowed. "
-                         f"Give --memory {format_size(1.05 * needed).replace(' ', '')} or more, or fewer --dimensions or --k.")  # fmt: skip
+        raise OverBudget(f"{stage} alone needs {format_size(needed)} of memory, or more; {format_size(config.memory)} are allowed. "
+                         "`pyke plan` tells what the whole run needs; --memory allows more, fewer --dimensions or --k need less.")  # fmt: skip

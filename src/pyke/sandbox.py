@@ -91,7 +91,7 @@ def check_json(document: bytes) -> None:
     if len(document) > GREATEST_JSON:
         raise Refused(f"JSON-LD of more than {GREATEST_JSON >> 20} MiB; convert it to N-Quads first")
     depth = 0
-    for bracket in re.sub(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+', b"", document):
+    for bracket in re.sub(rb'"(?:[^"\\]++|\\.)*+"|[^][{}"]++', b"", document):
         if bracket in b"[{":
             depth += 1
             if depth > GREATEST_JSON_DEPTH:
@@ -110,11 +110,32 @@ def surviving(parser: Any, report: Callable[[SyntaxError], None]) -> Iterator[An
             report(error)
 
 
-def quads_as_text(parser: Any, report: Callable[[SyntaxError], None]) -> Iterator[bytes]:
+def odd_iri(quad: Any) -> str | None:
+    """An IRI of a quad, read leniently, that cannot be told from something else once it is written as N-Quads."""
+    literal_type = getattr(quad.object, "datatype", None)
+    for node in (quad.subject, quad.predicate, quad.object, getattr(quad, "graph_name", None), literal_type):
+        text = str(node) if node is not None else ""
+        if text.startswith("<") and not text.startswith("<<") and (text == "<>" or text.startswith("<_:") or set(text[1:-1]) & set("<>\n\r")):
+            return text
+    return None
+
+
+def _writable(quads: Iterator[Any], report: Callable[[SyntaxError], None]) -> Iterator[Any]:
+    for quad in quads:
+        odd = odd_iri(quad)
+        if odd is None:
+            yield quad
+        else:
+            report(SyntaxError(f"{odd} is too odd an IRI even for lenient reading"))
+
+
+def quads_as_text(parser: Any, report: Callable[[SyntaxError], None], lenient: bool) -> Iterator[bytes]:
     """N-Quads, in pieces of whole lines."""
     import pyoxigraph
 
     quads = surviving(parser, report)
+    if lenient:
+        quads = _writable(quads, report)
     failure: Exception | None = None
     while failure is None:
         piece: list[Any] = []
@@ -146,9 +167,9 @@ def main(form: str, base: str, lenient: str, memory: str) -> int:
 
     source: Any = None
 
-    def report(message: str, line: int) -> int:
+    def report(message: str, line: int, count: int = 1) -> int:
         sys.stdout.buffer.flush()
-        sys.stderr.write(json.dumps({"line": line, "message": message}) + "\n")
+        sys.stderr.write(json.dumps({"line": line, "message": message, "count": count}) + "\n")
         return 3
 
     def give_up(error: SyntaxError) -> None:
@@ -165,13 +186,13 @@ def main(form: str, base: str, lenient: str, memory: str) -> int:
             base = base or RELATIVE
         parser = pyoxigraph.parse(source, format=getattr(pyoxigraph.RdfFormat, form), base_iri=base or None, lenient=lenient == "1")
         left_out = 0
-        for text in quads_as_text(parser, give_up):
+        for text in quads_as_text(parser, give_up, lenient == "1"):
             resolved, relative = without_relative(text) if base == RELATIVE else (text, 0)
             left_out += relative
             sys.stdout.buffer.write(resolved)
         sys.stdout.buffer.flush()
         if left_out:
-            return report(f"{left_out} statements with relative IRIs (no scheme) are left out", 0)
+            return report(f"{left_out} statements with relative IRIs (no scheme) are left out", 0, left_out)
     except Refused as refused:
         return report(str(refused), refused.line)
     except MemoryError:

@@ -103,6 +103,8 @@ def _map_text(path: Path, name: str, manifest: dict[str, Any]) -> NDArray[Any]:
 
 def _check_shapes(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
     terms = len(arrays["vectors.npy"])
+    if not len(arrays["term_offsets.npy"]) or not len(arrays["label_offsets.npy"]):
+        raise DamagedStore(f"{path}: offsets are missing")
     for condition, what in (
         (len(arrays["term_offsets.npy"]) == terms + 1, "term_offsets.npy has another number of terms than vectors.npy"),
         (int(arrays["term_offsets.npy"][-1]) == len(arrays["terms.txt"]), "term_offsets.npy does not end where terms.txt does"),

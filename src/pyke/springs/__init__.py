@@ -18,11 +18,11 @@ SIMILARITIES: dict[str, Callable[[Graph], Similarities]] = {
 }
 
 
-def similarities(graph: Graph, name: str) -> Similarities:
-    """All positive similarities between particles, by the similarity of this name."""
+def similarity(name: str) -> Callable[[Graph], Similarities]:
+    """The similarity of this name: a graph → all positive similarities between particles."""
     if name not in SIMILARITIES:
         raise UsageError(f"there is no similarity {name!r}; there are: {', '.join(SIMILARITIES)}")
-    return SIMILARITIES[name](graph)
+    return SIMILARITIES[name]
 
 
 def by_rows(pairs: Similarities) -> Matrix:
