@@ -93,6 +93,13 @@ def test_info_counts_repeated_lines_if_they_are_to_count(pyke: Command, tmp_path
     assert (twice["triples"], twice["literals"], twice["duplicates"]) == (16, 4, 0)
 
 
+def test_info_counts_what_cannot_be_embedded(pyke: Command, tmp_path: Path) -> None:
+    path = tmp_path / "literals.nt"
+    path.write_text('<http://e/s> <http://e/p> "x" .\n')
+    counts = json.loads(pyke("info", path, "--json").stdout)
+    assert (counts["triples"], counts["literals"], counts["terms_only_with_literals"]) == (0, 1, 2)
+
+
 def test_info_reads_standard_input(pyke: Command) -> None:
     assert json.loads(pyke("info", "-", "--format", "ntriples", "--json", stdin=FAMILY.encode()).stdout)["triples"] == 8
 

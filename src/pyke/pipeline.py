@@ -80,13 +80,13 @@ class Run:
                 collector.add(batch)
                 self._require("reading", **collector.sizes)
             graph = collector.finish(self.config, census)
-        if not len(graph):
-            raise EmptyGraph(f"nothing to embed in {', '.join(document.name for document in self.documents)}: {_why_empty(census)}")
         self.sizes = replace(self.sizes, triples=len(graph), terms=len(graph.terms))
         return graph
 
     def find_forces(self, graph: Graph) -> tuple[Matrix, Repellers]:
-        """Who attracts whom, and who repels whom."""
+        """Who attracts whom, and who repels whom; an error if there is nobody."""
+        if not len(graph):
+            raise EmptyGraph(f"nothing to embed in {', '.join(document.name for document in self.documents)}: {_why_empty(graph.census)}")
         self._require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(graph))  # there are hardly fewer
         with self.stage("springs"):
             pairs = self.similarity(graph)
@@ -174,7 +174,7 @@ def embed_to(
 
 
 def read_census(inputs: Inputs, config: Config, progress: Progress | None = None) -> Census:
-    """Counts what is in some files, without embedding."""
+    """Counts what is in some files, without embedding; even if that is nothing."""
     return Run(inputs, config, progress).read().census
 
 
