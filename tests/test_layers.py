@@ -23,7 +23,7 @@ LEVELS = [
     ["documents", "springs.ppmi", "springs.contexts", "repulsion"],
     ["rdf", "springs", "simulation", "embedding"],
     ["checkpoints", "planning", "plots"],
-    ["pipeline"],
+    ["pipeline", "terminal"],
     ["cli"],
     ["__main__", "__init__"],
 ]

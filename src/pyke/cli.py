@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
-import time
 import traceback
 from dataclasses import asdict
 from pathlib import Path
@@ -14,15 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from pyke import terminal
 from pyke.errors import Interrupted, PykeError
-from pyke.progress import Progress
 from pyke.version import __version__
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from pyke.config import Config
-    from pyke.planning import Plan
 
 app = typer.Typer(
     add_completion=False,
@@ -106,16 +101,16 @@ def embed(
     config = _config(preset, **parameters)
     from pyke.pipeline import embed_to
 
-    with _Shown() as progress:
+    with terminal.Shown() as progress:
         embedding = embed_to(output, inputs, config, force=force, resume=resume, progress=progress)
     manifest = embedding.manifest
     if json_:
-        _print_json({"output": str(output), **{key: value for key, value in manifest.items() if key != "history"}})
+        terminal.print_json({"output": str(output), **{key: value for key, value in manifest.items() if key != "history"}})
         return
-    _show_census(manifest["census"])
-    _show_stages(manifest)
-    _out().print(f"{len(embedding):,} vectors of {config.dimensions} dimensions in [bold]{output}[/]; stopped by {_REASONS[manifest['stop_reason']]} "
-                 f"after {len(manifest['history'])} iterations.", highlight=False)  # fmt: skip
+    terminal.show_census(manifest["census"])
+    terminal.show_stages(manifest)
+    stopped = f"stopped by {_REASONS[manifest['stop_reason']]} after {len(manifest['history'])} iterations"
+    terminal.out().print(f"{len(embedding):,} vectors of {config.dimensions} dimensions in [bold]{output}[/]; {stopped}.", highlight=False)
 
 
 _REASONS = {
@@ -144,12 +139,12 @@ def info(
     config = _config(**parameters)
     from pyke.pipeline import read_census
 
-    with _Shown() as progress:
+    with terminal.Shown() as progress:
         census = read_census(inputs, config, progress)
     if json_:
-        _print_json(census.as_dict())
+        terminal.print_json(census.as_dict())
     else:
-        _show_census(census.as_dict())
+        terminal.show_census(census.as_dict())
 
 
 @app.command()
@@ -178,12 +173,12 @@ def plan(
     from pyke.pipeline import make_plan
     from pyke.planning import check
 
-    with _Shown() as progress:
+    with terminal.Shown() as progress:
         made = make_plan(inputs, config, progress)
     if json_:
-        _print_json({**asdict(made), "peak_bytes": made.peak_bytes, "seconds": made.seconds})
+        terminal.print_json({**asdict(made), "peak_bytes": made.peak_bytes, "seconds": made.seconds})
     else:
-        _show_plan(made)
+        terminal.show_plan(made)
     check(made, config)
 
 
@@ -199,12 +194,12 @@ def nearest(
 
     neighbours = load(directory).nearest(term, k)
     if json_:
-        _print_json([vars(neighbour) for neighbour in neighbours])
+        terminal.print_json([vars(neighbour) for neighbour in neighbours])
         return
-    table = _table("", "term", "distance", "label", right=(0, 2))
+    table = terminal.new_table("", "term", "distance", "label", right=(0, 2))
     for rank, neighbour in enumerate(neighbours, 1):
-        table.add_row(str(rank), _inert(neighbour.term), f"{neighbour.distance:.4f}", _inert(neighbour.label or ""))
-    _out().print(table)
+        table.add_row(str(rank), terminal.inert(neighbour.term), f"{neighbour.distance:.4f}", terminal.inert(neighbour.label or ""))
+    terminal.out().print(table)
 
 
 @app.command()
@@ -214,13 +209,13 @@ def verify(directory: Directory, json_: AsJson = False) -> None:
 
     manifest = check(directory)
     if json_:
-        _print_json({"ok": True, "files": manifest["files"]})
+        terminal.print_json({"ok": True, "files": manifest["files"]})
         return
-    table = _table("file", "bytes", "SHA-256", right=(1,))
+    table = terminal.new_table("file", "bytes", "SHA-256", right=(1,))
     for name, entry in manifest["files"].items():
         table.add_row(name, f"{entry['bytes']:,}", entry["sha256"])
-    _out().print(table)
-    _out().print(f"{directory}: whole and sound.", highlight=False)
+    terminal.out().print(table)
+    terminal.out().print(f"{directory}: whole and sound.", highlight=False)
 
 
 @app.callback(invoke_without_command=True)
@@ -228,220 +223,6 @@ def _top(version: Annotated[bool, typer.Option("--version", help="Print the vers
     if version:
         typer.echo(__version__)
         raise typer.Exit
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Showing
-# ---------------------------------------------------------------------------------------------------------------------
-
-
-def _out() -> Console:
-    from rich.console import Console
-
-    return Console(soft_wrap=True)
-
-
-def _table(*columns: str, right: tuple[int, ...] = ()) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number in right else "left", overflow="fold")
-    return table
-
-
-def _inert(text: str) -> str:
-    """Text from a graph, made safe to print: no markup, no control characters."""
-    from rich.markup import escape
-
-    return escape("".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text))
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=1, ensure_ascii=False))
-
-
-def _show_census(census: dict[str, Any]) -> None:
-    table = _table("read", "", right=(1,))
-    left_out = census["statements"] > census["triples"] + census["duplicates"] + census["triple_terms"]
-    rows = [
-        ("statements", "statements"),
-        ("  counted triples |G|", "triples"),
-        ("  triples with literals, left out" if left_out else "  of them with literals", "literals"),
-        ("  repeated triples", "duplicates"),
-        ("  triples about triples, left out", "triple_terms"),
-        ("errors, skipped", "errors"),
-        ("files without an extension of RDF, passed over", "files_passed_over"),
-        ("terms |V|", "terms"),
-        ("  of them blank nodes", "blank_nodes"),
-        ("  of them predicates", "predicates"),
-        ("terms only beside literals, left out", "terms_only_with_literals"),
-        ("typed subjects |S|", "typed_subjects"),
-        ("classes |C|", "classes"),
-    ]
-    for title, key in rows:
-        if census[key] or (title[0] != " " and key != "files_passed_over"):
-            table.add_row(title, f"{census[key]:,}")
-    _out().print(table)
-    for problem in census["first_errors"]:
-        _out().print(f"skipped {_inert(problem)}", highlight=False, style="yellow")
-
-
-def _show_plan(made: Plan) -> None:
-    from pyke.config import format_size
-
-    table = _table("stage", "memory", "about seconds", right=(1, 2))
-    for stage in made.stages:
-        table.add_row(stage.name, format_size(stage.peak_bytes), f"{stage.seconds:.1f}")
-    table.add_section()
-    table.add_row("whole run", format_size(made.peak_bytes), f"{made.seconds:.1f}")
-    _out().print(table)
-    source = "counted to the end" if made.share == 1 else f"estimated from the first {made.share:.1%}"
-    _out().print(
-        f"{made.sizes.triples:,} triples, {made.sizes.terms:,} terms, {made.sizes.particles:,} particles, {made.sizes.springs:,} springs; {source}."
-    )
-
-
-def _show_stages(manifest: dict[str, Any]) -> None:
-    from pyke.config import format_size
-
-    table = _table("stage", "seconds", "peak memory", right=(1, 2))
-    for stage in manifest["stages"]:
-        table.add_row(stage["name"], f"{stage['seconds']:.2f}", format_size(stage["peak_bytes"]))
-    _out().print(table)
-
-
-class _Plain(Progress):
-    """Progress as plain lines, at most one every few seconds; also hears signals."""
-
-    every = 5.0
-
-    def __init__(self) -> None:
-        self.signal = 0
-        self._name, self._total, self._unit = "", 0, ""
-        self._last = 0.0
-
-    def _say(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)  # noqa: T201
-
-    def _due(self) -> bool:
-        if self.signal:
-            raise Interrupted(self.signal)
-        now = time.monotonic()
-        if now - self._last < self.every:
-            return False
-        self._last = now
-        return True
-
-    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
-        """One line per stage."""
-        self._due()
-        self._name, self._total, self._unit = name, total or 0, unit
-        self._last = time.monotonic()
-        self._say(f"{name} …")
-
-    def advance(self, done: int) -> None:
-        """A line now and then."""
-        if self._due():
-            self._say(f"{self._name}: {done / self._total:.0%}" if self._total else f"{self._name}: {done:,} {self._unit}")
-
-    def iteration(self, number: int, energy: float, objective: float, displacement: float) -> None:
-        """A line now and then."""
-        if self._due():
-            self._say(f"{self._name}: iteration {number}, energy {energy:.3f}, J {objective:.4g}, moved {displacement:.4g}")
-
-    def note(self, message: str) -> None:
-        """A line."""
-        self._say(message)
-
-
-class _Live(_Plain):
-    """Progress as a bar, for people at a terminal."""
-
-    every = 0.1
-
-    def __init__(self) -> None:
-        super().__init__()
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bars
-
-        columns = (
-            TextColumn("{task.description:>11}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[more]}"),
-        )
-        self.bars = Bars(*columns, console=Console(stderr=True))
-        self._task: Any = None
-
-    def _finish(self) -> None:
-        if self._task is not None:
-            total = self.bars.tasks[-1].total or 1
-            self.bars.update(self._task, total=total, completed=total)
-
-    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:  # noqa: ARG002
-        """A new bar."""
-        self._due()
-        self._finish()
-        self._task = self.bars.add_task(name, total=total, more="")
-
-    def advance(self, done: int) -> None:
-        """Moves the bar."""
-        if self._due():
-            self.bars.update(self._task, completed=done)
-
-    def iteration(self, number: int, energy: float, objective: float, displacement: float) -> None:
-        """Moves the bar."""
-        more = f"energy {energy:.3f}  J {objective:+.3g}  moved {displacement:.3g}"
-        self.bars.update(self._task, completed=number, more=more)
-        self._due()
-
-    def note(self, message: str) -> None:
-        """A line above the bars."""
-        self.bars.console.print(message, highlight=False)
-
-
-PATIENCE = 1.0  # seconds
-
-
-class _Shown:
-    """Shows progress and turns signals into Interrupted at the next safe point; another signal a little later ends at once."""
-
-    def __enter__(self) -> Progress:
-        self.progress = _Live() if sys.stderr.isatty() else _Plain()
-        self._before = {number: signal.signal(number, self._hear) for number in (signal.SIGINT, signal.SIGTERM)}
-        if isinstance(self.progress, _Live):
-            self.progress.bars.start()
-        from pyke import kernels
-
-        self._told = False
-        self._listener = kernels.on_compiling(self._tell)
-        self._listener.__enter__()
-        return self.progress
-
-    def _tell(self) -> None:
-        if not self._told:
-            self._told = True
-            self.progress.note("Compiling kernels, once: up to half a minute in all.")
-
-    def _hear(self, number: int, _frame: Any) -> None:
-        now = time.monotonic()
-        if not self.progress.signal:
-            self.progress.signal, self._heard = number, now
-        elif now - self._heard > PATIENCE:  # not the same wish, sent twice
-            os._exit(128 + number)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
-        self._listener.__exit__(None, None, None)
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        if isinstance(self.progress, _Live):
-            if error is None:
-                self.progress._finish()
-            self.progress.bars.stop()
 
 
 def _fail(error: PykeError) -> NoReturn:
