@@ -160,7 +160,7 @@ def format_size(count: float) -> str:
     Examples
     --------
     >>> format_size(1_500_000_000)
-    '1.50 GB'
+    '1.5 GB'
     """
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
