@@ -12,7 +12,7 @@ import pytest
 
 from conftest import ROOT
 
-MODULES = ("pyke", "pyke.config", "pyke.embedding", "pyke.graph", "pyke.pipeline")
+MODULES = ("pyke", "pyke.config", "pyke.embedding", "pyke.graph", "pyke.lubm", "pyke.pipeline")
 README = (ROOT / "README.md").read_text()
 
 

@@ -37,6 +37,10 @@ def raising(number: int) -> Any:
     raise OSError(number, os.strerror(number))
 
 
+def void(_: object) -> None:
+    """For calls whose result nobody wants."""
+
+
 class Faults:
     """Makes the n-th of all calls that can fail on a full disk fail; counts them."""
 
@@ -250,6 +254,76 @@ def test_one_file_is_written_whole_or_not_at_all(existing: bool, tmp_path: Path,
         if not faults.failed:
             break
     assert n > 5
+
+
+@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize("name", ["x.nt", "x.nt.gz"])
+def test_a_stream_is_written_whole_or_not_at_all(name: str, existing: bool, tmp_path: Path, inject: Inject) -> None:
+    for n in itertools.count(1):
+        place = tmp_path / f"{n}"
+        place.mkdir()
+        if existing:
+            (place / name).write_bytes(b"old")
+        before = snapshot(place)
+        faults = Faults(n)
+        try:
+            inject(faults, lambda place=place: void(files.write_stream(place / name, [b"a\n", memoryview(b"b\n")], existing)))  # type: ignore[misc]
+        except WriteError as error:
+            assert snapshot(place) == before, f"call {n}, {faults.failed}"
+            assert str(place / name) in str(error)  # noqa: PT017
+        else:
+            assert list(snapshot(place)) == [name], f"call {n}, {faults.failed}"
+        if not faults.failed:
+            break
+    assert n > 5
+    with files.Input(str(place / name), files.compression_of(name)) as source:
+        assert source.read() == b"a\nb\n"
+
+
+@pytest.mark.parametrize("suffix", ["", *files.COMPRESSIONS, ".GZ"])
+@pytest.mark.parametrize("blocks", [[], [b""], [b"one\n"], [b"%d\n" % i * 1000 for i in range(50)]], ids=lambda blocks: f"{len(blocks)}")
+def test_a_stream_comes_back_from_every_compression(suffix: str, blocks: list[bytes], tmp_path: Path) -> None:
+    path = tmp_path / f"x.nt{suffix}"
+    assert files.write_stream(path, iter(blocks), threads=3) == path.stat().st_size
+    with files.Input(str(path), files.compression_of(str(path))) as source:
+        assert b"".join(iter(source.read, b"")) == b"".join(blocks)
+
+
+def test_a_stream_replaces_nothing_but_a_file_and_only_if_told_to(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "x")
+    for path, force in ((tmp_path / "x", False), (tmp_path / "link", False), (tmp_path, True), (Path("/dev/null"), True)):
+        with pytest.raises(OutputExists):
+            files.write_stream(path, [b"new"], force)
+    files.write_stream(tmp_path / "link", [b"new"], True)
+    assert snapshot(tmp_path) == {"x": b"new", "link": b"new"}
+
+
+def test_a_stream_clears_away_what_a_killed_one_left(tmp_path: Path) -> None:
+    (tmp_path / ".x.writing-999999999-ab").write_bytes(b"half")
+    files.write_stream(tmp_path / "x", [b"new"])
+    assert snapshot(tmp_path) == {"x": b"new"}
+
+
+def test_results_come_in_order_and_no_further_ahead_than_there_are_threads() -> None:
+    begun: list[int] = []
+
+    def numbers() -> Iterator[int]:
+        for i in range(100):
+            begun.append(i)
+            yield i
+
+    results = files.in_order(lambda i: i * i, numbers(), 3)
+    assert [next(results) for _ in range(10)] == [i * i for i in range(10)]
+    assert len(begun) <= 10 + 4
+    results.close()  # type: ignore[attr-defined]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("pyke-work")]
+
+
+def test_an_error_at_work_is_raised_in_its_turn() -> None:
+    results = files.in_order(lambda i: 1 // (3 - i), range(10), 2)
+    with pytest.raises(ZeroDivisionError):
+        list(results)
 
 
 def test_what_an_earlier_run_left_is_cleared_away(tmp_path: Path) -> None:

@@ -19,16 +19,18 @@ import shutil
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, BinaryIO, Protocol
+from typing import IO, Any, BinaryIO, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.errors import DataError, NoInput, OutputExists, WriteError
+from pyke.errors import DataError, NoInput, OutputExists, PykeError, WriteError
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Inputs
@@ -208,6 +210,25 @@ def read_ahead(produce: Iterator[Any], depth: int = 4) -> Iterator[Any]:
         thread.join(1.0)  # it may be waiting for a pipe; it is a daemon, and nobody listens to it any more
 
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_order(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """work(item) for all items on some threads, at most one more than threads ahead; the results in the order of the items."""
+    pending: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="pyke-work")
+    try:
+        for item in items:
+            pending.append(pool.submit(work, item))
+            if len(pending) > threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Outputs
 # ---------------------------------------------------------------------------------------------------------------------
@@ -239,12 +260,9 @@ class _Writer:
         self.size = 0
 
     def write(self, data: bytes | memoryview) -> int:
-        rest = memoryview(data)
-        while rest:  # a single call writes at most 2 GiB, and less when the disk fills up
-            rest = rest[self.file.write(rest) :]
         self.hash.update(data)
         self.size += len(data)
-        return len(data)
+        return _write_all(self.file, data)
 
 
 def _write_file(path: Path, content: NDArray[Any] | bytes | memoryview) -> dict[str, Any]:
@@ -356,6 +374,82 @@ def write_file(path: Path, content: bytes) -> None:
         raise _write_error(path, error) from error
 
 
+Block = bytes | memoryview
+
+
+def _zstd(block: Block) -> bytes:
+    import zstandard
+
+    return bytes(zstandard.ZstdCompressor().compress(block))
+
+
+# A block each, on its own thread: in all four formats, compressed files one behind the other are a compressed file. Levels for speed.
+_COMPRESSORS: dict[str, Callable[[Block], bytes]] = {
+    ".gz": lambda block: zlib.compress(block, 1, wbits=31),
+    ".bz2": lambda block: bz2.compress(block, 1),
+    ".xz": lambda block: lzma.compress(block, preset=0),
+    ".zst": _zstd,
+}
+
+
+def write_stream(path: str | os.PathLike[str], blocks: Iterable[Block], force: bool = False, threads: int = 1) -> int:
+    """Writes blocks to one file, whole or not at all, compressed as its name tells; its bytes. `-` is standard output."""
+    if os.fspath(path) == "-":
+        return _write_to_standard_output(blocks)
+    target = Path(path).resolve()
+    beside = target.with_name(f".{target.name}.writing-{os.getpid()}-{secrets.token_hex(4)}")
+    compress = _COMPRESSORS.get(target.suffix.lower())
+    try:
+        _check_file(target, force)
+        _remove_litter(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with open(beside, "wb", buffering=0) as file:
+            size = sum(_write_all(file, block) for block in (in_order(compress, blocks, threads) if compress else blocks))
+            if compress and not size:  # an empty file is no compressed file
+                size = _write_all(file, compress(b""))
+            os.fsync(file.fileno())
+        _check_file(target, force)
+        os.replace(beside, target)
+        with suppress(OSError):
+            _sync_directory(target.parent)
+    except OSError as error:
+        if isinstance(error, PykeError):
+            raise
+        raise _write_error(target, error) from error
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+    return size
+
+
+def _write_to_standard_output(blocks: Iterable[Block]) -> int:
+    try:
+        size = sum(_write_all(sys.stdout.buffer, block) for block in blocks)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:  # whoever reads has seen enough
+        raise
+    except OSError as error:
+        raise _write_error(Path("standard output"), error) from error
+    return size
+
+
+def _write_all(file: IO[bytes], block: Block) -> int:
+    """Writes all of a block; its size."""
+    rest = memoryview(block)
+    while rest:  # a single call writes at most 2 GiB, and less when the disk fills up
+        rest = rest[file.write(rest) :]
+    return len(block)
+
+
+def _check_file(target: Path, force: bool) -> None:
+    """Refuses a file that may not be written: one that is there, or what is no plain file."""
+    if target.exists():
+        if not target.is_file():
+            raise OutputExists(f"{target} exists and is no file")
+        if not force:
+            raise OutputExists(f"{target} exists; --force replaces it")
+
+
 def file_hash(path: Path) -> str:
     """SHA-256 of a file."""
     with open(path, "rb") as file:
@@ -397,5 +491,7 @@ def _remove_litter(output: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a directory tree, if it is there."""
+    """Removes a file or a directory tree, if it is there."""
+    if path.is_file():
+        path.unlink(missing_ok=True)
     shutil.rmtree(path, ignore_errors=True)
