@@ -19,11 +19,19 @@ LEVELS = [
     ["config", "memory", "parallel"],
     ["kernels", "graph"],
     ["files", "search"],
-    ["sandbox", "ids", "store"],
+    ["sandbox", "ids", "store", "clusters"],
     ["documents", "springs.ppmi", "springs.contexts", "repulsion"],
     ["rdf", "springs", "simulation", "embedding"],
-    ["checkpoints", "planning", "plots"],
-    ["pipeline", "terminal"],
+    ["checkpoints", "planning", "plots", "lubm"],
+    ["pipeline", "reports"],
+    ["evaluate.type_prediction"],
+    ["evaluate.purity", "evaluate.held_out"],
+    ["evaluate"],
+    ["evaluate.rivals", "evaluate.tune"],
+    ["evaluate.compare"],
+    ["evaluate.tables", "terminal"],
+    ["cli.options"],
+    ["cli.embedding", "cli.experiments"],
     ["cli"],
     ["__main__", "__init__"],
 ]
@@ -74,6 +82,29 @@ def test_only_files_py_writes(path: Path) -> None:
         assert allowed or called != "open" or all("w" not in str(mode) and "a" not in str(mode) for mode in modes), (
             f"{path.name}:{node.lineno} writes"
         )
+
+
+def _compiled(path: Path) -> list[ast.FunctionDef]:
+    """The functions of a module that Numba compiles."""
+    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    return [function for function in functions if {ast.unparse(decorator).split(".")[-1] for decorator in function.decorator_list} & KERNELS]
+
+
+KERNELS = {"kernel", "float_kernel"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_compiled_function_calls_none_of_another_file(path: Path) -> None:
+    # Numba's cache would go on with the old one when that file changes.
+    imported = {
+        alias.asname or alias.name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "pyke"
+        for alias in node.names
+    }
+    for function in _compiled(path):
+        called = {ast.unparse(node.func).split(".")[0] for statement in function.body for node in ast.walk(statement) if isinstance(node, ast.Call)}
+        assert not called & imported, f"{path.name}: {function.name} calls {called & imported}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)

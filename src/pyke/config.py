@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
+import tomllib
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from pyke.errors import UsageError
+from pyke.errors import NoInput, UsageError
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
@@ -104,6 +107,28 @@ class Config:
         given = {key: value for key, value in changes.items() if value is not None}
         return cls(**{**PRESETS[name], **given})
 
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], preset: str = "default", **changes: Any) -> Config:
+        """Parameters from a TOML file, such as `pyke tune` writes; changes that are not None go before it."""
+        try:
+            with open(path, "rb") as file:
+                found = tomllib.load(file)
+        except OSError as error:
+            raise NoInput(f"cannot open {os.fspath(path)}: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise UsageError(f"{os.fspath(path)} is not TOML: {error}") from None
+        named = found.pop("preset", preset)
+        try:
+            return cls.preset(str(named), **{**found, **{key: value for key, value in changes.items() if value is not None}})
+        except UsageError as error:
+            raise UsageError(f"{os.fspath(path)}: {error}") from None
+
+    def as_toml(self, always: Iterable[str] = ()) -> str:
+        """What differs from the defaults, and what is named in `always`, for `read`."""
+        default = Config()
+        chosen = [field.name for field in fields(self) if field.name in always or getattr(self, field.name) != getattr(default, field.name)]
+        return "".join(f"{name} = {json.dumps(getattr(self, name))}\n" for name in chosen if getattr(self, name) is not None)
+
     def as_dict(self) -> dict[str, Any]:
         """All parameters, for the manifest."""
         return asdict(self)
@@ -152,6 +177,21 @@ def parse_size(text: str) -> int:
     if not match or not unit:
         raise UsageError(f"{text!r} is no size; write it like 8GB, 512MiB or 1500000000")
     return int(float(match[1]) * unit)
+
+
+def parse_duration(text: str) -> float:
+    """Seconds in a time such as 90s, 30m or 2h.
+
+    Examples
+    --------
+    >>> parse_duration("1.5h")
+    5400.0
+    """
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([smhd]?)\s*", text)
+    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]] if match else 0.0
+    if seconds <= 0:
+        raise UsageError(f"{text!r} is no time; write it like 90s, 30m or 2h")
+    return seconds
 
 
 def format_size(count: float) -> str:

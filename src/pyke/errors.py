@@ -2,9 +2,11 @@
 
 PykeError
 ├── UsageError          2   a parameter that cannot be
+├── MissingLibrary      2   an optional library that is not installed
 ├── DataError          65   input that is not what it claims to be
 │   ├── SyntaxProblem  65   a document that breaks the grammar of its syntax, with file:line
 │   ├── EmptyGraph     65   nothing to embed
+│   ├── NothingToScore 65   no types to predict, or too few
 │   ├── DivergedError  65   positions became infinite or NaN
 │   └── DamagedStore   65   an embedding directory that does not match its manifest
 ├── NoInput            66   an input that does not exist or cannot be opened
@@ -30,6 +32,15 @@ class UsageError(PykeError, ValueError):
     exit_code = 2
 
 
+class MissingLibrary(PykeError, ImportError):
+    """An optional library is not installed."""
+
+    exit_code = 2
+
+    def __init__(self, library: str, purpose: str, extra: str) -> None:
+        super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'pyke-embeddings[{extra}]'")
+
+
 class DataError(PykeError, ValueError):
     """The input is not what it claims to be."""
 
@@ -42,6 +53,10 @@ class SyntaxProblem(DataError):
 
 class EmptyGraph(DataError):
     """No triple is left to be counted."""
+
+
+class NothingToScore(DataError):
+    """There are no types to predict, or too few of them."""
 
 
 class DivergedError(DataError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -126,25 +127,12 @@ class Collector:
         subjects, predicates_of, objects = _sorted_set(columns, predicates, len(terms), config.keep_duplicates)
         census.duplicates += counted - len(subjects)
 
-        used = np.zeros(len(terms), bool)
-        for column in (subjects, objects[objects != LITERAL], predicates):
-            used[column] = True
+        used, new_ids = _renumbering(len(terms), subjects, objects, predicates)
         census.terms_only_with_literals = len(terms) - int(used.sum())
-        new_ids = np.append(np.cumsum(used, dtype=np.int32) - 1, np.int32(LITERAL)).astype(np.int32)
-        typing = np.flatnonzero(predicates == terms.find(config.type_predicate))
-        is_type = (predicates_of == typing[0]) & (objects != LITERAL) if len(typing) else np.zeros(len(subjects), bool)
-
-        subjects, objects, predicates = new_ids[subjects], new_ids[objects], new_ids[predicates]
-        types = _distinct_rows(np.column_stack([subjects[is_type], objects[is_type]]))
         labels, labelled = self._best_labels(used, new_ids)
-        kept = _select(terms, used)
-        del terms
-        is_predicate = np.zeros(len(kept), bool)
-        is_predicate[predicates] = True
-        graph = Graph(kept, subjects, predicates_of, objects, predicates, types[~is_predicate[types[:, 0]]], labels, labelled, census)
-        census.classes = len(_present(types[:, 1], len(kept)))
-        _count(graph)
-        return graph
+        columns = [new_ids[subjects], predicates_of, new_ids[objects]]
+        del subjects, predicates_of, objects
+        return _assembled(_select(terms, used), columns, new_ids[predicates], labels, labelled, config.type_predicate, census)
 
     def _counted_columns(self, config: Config, census: Census) -> list[Ids]:
         """Subjects, predicates and objects that count; literal triples among them, with LITERAL as object, if they are to."""
@@ -174,6 +162,51 @@ class Collector:
         order = order[used[rows[order, 0]]]
         order = order[np.append(True, np.diff(rows[order, 0]) != 0)] if len(order) else order
         return Texts(*_gathered(blob, starts[order], rows[order, 2])), new_ids[rows[order, 0]]
+
+
+def without(graph: Graph, dropped: NDArray[np.bool_], type_predicate: str) -> tuple[Graph, Ids]:
+    """The graph without some of its triples, and the new id of each of its terms (−1: none of the term's triples is left)."""
+    kept = ~dropped
+    subjects, predicates_of, objects = graph.subjects[kept], graph.predicates_of[kept], graph.objects[kept]
+    used_predicates = _present(predicates_of, len(graph.predicates))
+    positions = np.zeros(len(graph.predicates), np.int32)
+    positions[used_predicates] = np.arange(len(used_predicates), dtype=np.int32)
+    predicates = graph.predicates[used_predicates]
+    used, new_ids = _renumbering(len(graph.terms), subjects, objects, predicates)
+    named = used[graph.labelled]
+    labels = Texts(*_gathered(graph.labels.blob, graph.labels.offsets[:-1][named], graph.labels.offsets[1:][named] - 1))
+    columns = [new_ids[subjects], positions[predicates_of], new_ids[objects]]
+    terms, census = _select(graph.terms, used), replace(graph.census)
+    smaller = _assembled(terms, columns, new_ids[predicates], labels, new_ids[graph.labelled[named]], type_predicate, census)
+    return smaller, np.where(used, new_ids[:-1], np.int32(-1))
+
+
+def is_typing(graph: Graph, type_predicate: str) -> NDArray[np.bool_]:
+    """Which triples give a type."""
+    typing = np.flatnonzero(graph.predicates == graph.terms.find(type_predicate))
+    return (graph.predicates_of == typing[0]) & (graph.objects != LITERAL) if len(typing) else np.zeros(len(graph), bool)
+
+
+def _renumbering(terms: int, subjects: Ids, objects: Ids, predicates: Ids) -> tuple[NDArray[np.bool_], Ids]:
+    """Which terms occur, and their ids if the others go; LITERAL stays what it is."""
+    used = np.zeros(terms, bool)
+    for column in (subjects, objects[objects != LITERAL], predicates):
+        used[column] = True
+    return used, np.append(np.cumsum(used, dtype=np.int32) - 1, np.int32(LITERAL)).astype(np.int32)
+
+
+def _assembled(terms: Terms, columns: list[Ids], predicates: Ids, labels: Texts, labelled: Ids, type_predicate: str, census: Census) -> Graph:
+    """The graph of these columns, with V, S and C as DESIGN fixes them; fills the census."""
+    subjects, predicates_of, objects = columns
+    graph = Graph(terms, subjects, predicates_of, objects, predicates, np.zeros((0, 2), np.int32), labels, labelled, census)
+    typing = is_typing(graph, type_predicate)
+    types = _distinct_rows(np.column_stack([graph.subjects[typing], graph.objects[typing]]))
+    is_predicate = np.zeros(len(terms), bool)
+    is_predicate[predicates] = True
+    census.classes = len(_present(types[:, 1], len(terms)))
+    graph = replace(graph, types=types[~is_predicate[types[:, 0]]])
+    _count(graph)
+    return graph
 
 
 def _present(column: Ids, size: int) -> Ids:

@@ -1346,3 +1346,183 @@ def rescale(positions: NDArray[np.float32], least: NDArray[np.float32], width: N
     for x in range(begin, end):
         for i in range(positions.shape[1]):
             positions[x, i] = (positions[x, i] - least[i]) / width[i] if width[i] > 0 else 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Neighbours, votes and spanning trees
+# ---------------------------------------------------------------------------------------------------------------------
+
+_TILE = 512  # points whose distances to one query are held at a time: they stay in the first-level cache
+
+
+@float_kernel
+def _tile_squares(
+    points: NDArray[np.float32], first: np.uintp, size: np.uintp, query: NDArray[np.float32], row: np.uintp, out: NDArray[np.float32]
+) -> None:
+    """out[t] = |points[:, first + t] − query[row]|²; the points stand in columns, so that the loop over them uses vector instructions."""
+    dimensions = np.uintp(points.shape[0])
+    for t in range(size):
+        out[np.uintp(t)] = np.float32(0)
+    j = np.uintp(0)
+    while j + np.uintp(4) <= dimensions:  # four dimensions at a time: the sums are loaded and stored a quarter as often
+        a, b = query[row, j], query[row, j + np.uintp(1)]
+        c, d = query[row, j + np.uintp(2)], query[row, j + np.uintp(3)]
+        for t in range(size):
+            at = first + np.uintp(t)
+            u, v = points[j, at] - a, points[j + np.uintp(1), at] - b
+            w, z = points[j + np.uintp(2), at] - c, points[j + np.uintp(3), at] - d
+            out[np.uintp(t)] += (u * u + v * v) + (w * w + z * z)
+        j += np.uintp(4)
+    while j < dimensions:
+        a = query[row, j]
+        for t in range(size):
+            u = points[j, first + np.uintp(t)] - a
+            out[np.uintp(t)] += u * u
+        j += np.uintp(1)
+
+
+@float_kernel
+def nearest_rows(
+    points: NDArray[np.float32],
+    queries: NDArray[np.float32],
+    own: NDArray[np.int64],
+    begin: int,
+    end: int,
+    ids: NDArray[np.int32],
+    squares: NDArray[np.float32],
+) -> None:
+    """points (d, n), queries (m, d) → ids and squares (m, k), rows begin:end: the k nearest points of each query, nearest first.
+
+    Ties go to the smaller id; the point own[q], if it is not −1, is passed over.
+    """
+    n, k = points.shape[1], ids.shape[1]
+    tile = np.empty(_TILE, np.float32)
+    filled = np.zeros(end - begin, np.int64)
+    for first in range(0, n, _TILE):  # the tile of points stays in the cache while all queries of this part pass over it
+        size = min(_TILE, n - first)
+        for q in range(begin, end):
+            _tile_squares(points, np.uintp(first), np.uintp(size), queries, np.uintp(q), tile)
+            count = filled[q - begin]
+            worst = squares[q, k - 1] if count == k else np.float32(np.inf)
+            for t in range(size):
+                value = tile[t]
+                if (value < worst or count < k) and first + t != own[q]:
+                    at = min(count, k - 1)
+                    while at > 0 and squares[q, at - 1] > value:
+                        squares[q, at], ids[q, at] = squares[q, at - 1], ids[q, at - 1]
+                        at -= 1
+                    squares[q, at], ids[q, at] = value, first + t
+                    count = min(count + 1, k)
+                    if count == k:
+                        worst = squares[q, k - 1]
+            filled[q - begin] = count
+
+
+@float_kernel
+def spanning_tree(
+    points: NDArray[np.float32], core: NDArray[np.float32], left: NDArray[np.int64], right: NDArray[np.int64], weights: NDArray[np.float32]
+) -> None:
+    """points (d, n), destroyed, core (n,) squared core distances → n − 1 edges of the least tree, squared weights.
+
+    Prim's algorithm under mutual reachability, max(core(x), core(y), d(x, y)); points in the tree are swapped out behind the rest.
+    """
+    dimensions, n = points.shape
+    names = np.arange(n)
+    best = np.full(n, np.float32(np.inf))
+    source = np.zeros(n, np.int64)
+    tile = np.empty(_TILE, np.float32)
+    query = np.empty((1, dimensions), np.float32)
+    rest, newest = n, 0
+    for edge in range(n - 1):
+        query[0] = points[:, newest]
+        name, reach = names[newest], core[newest]
+        rest -= 1
+        points[:, newest] = points[:, rest]
+        names[newest], core[newest], best[newest], source[newest] = names[rest], core[rest], best[rest], source[rest]
+        newest, least = 0, np.float32(np.inf)
+        for first in range(0, rest, _TILE):
+            size = min(_TILE, rest - first)
+            _tile_squares(points, np.uintp(first), np.uintp(size), query, np.uintp(0), tile)
+            for t in range(size):
+                x = first + t
+                value = max(tile[t], core[x], reach)
+                if value < best[x]:
+                    best[x], source[x] = value, name
+                if best[x] < least:
+                    newest, least = x, best[x]
+        left[edge], right[edge], weights[edge] = source[newest], names[newest], least
+
+
+@kernel
+def vote_scores(
+    neighbours: NDArray[np.int32],
+    point_offsets: NDArray[np.int64],
+    point_classes: NDArray[np.int32],
+    query_offsets: NDArray[np.int64],
+    query_classes: NDArray[np.int32],
+    sizes: NDArray[np.int64],
+    begin: int,
+    end: int,
+    out: NDArray[np.float64],
+) -> None:
+    """neighbours (m, k), types by rows → out (m, sizes): cos(type(x), Σ type(y) over the μ nearest y), for each ascending μ in sizes.
+
+    The length of the sum is kept while classes are added: |v + e_c|² = |v|² + 2 v_c + 1.
+    """
+    classes = 0
+    for c in point_classes:
+        classes = max(classes, c + 1)
+    for c in query_classes:
+        classes = max(classes, c + 1)
+    votes, known = np.zeros(classes, np.int64), np.zeros(classes, np.bool_)
+    for q in range(begin, end):
+        truth = query_classes[query_offsets[q] : query_offsets[q + 1]]
+        for c in truth:
+            known[c] = True
+        dot, square, seen = 0, 0, 0
+        for m in range(sizes.shape[0]):
+            while seen < sizes[m]:
+                y = neighbours[q, seen]
+                for c in point_classes[point_offsets[y] : point_offsets[y + 1]]:
+                    square += 2 * votes[c] + 1
+                    votes[c] += 1
+                    dot += known[c]
+                seen += 1
+            out[q, m] = dot / np.sqrt(np.float64(square) * truth.shape[0]) if square and truth.shape[0] else 0.0
+        for y in neighbours[q, :seen]:
+            votes[point_classes[point_offsets[y] : point_offsets[y + 1]]] = 0
+        known[truth] = False
+
+
+@kernel
+def _root(parents: NDArray[np.int64], x: int) -> int:
+    while parents[x] != x:
+        parents[x] = parents[parents[x]]
+        x = parents[x]
+    return x
+
+
+@kernel
+def spanning_forest(
+    near: NDArray[np.int64],
+    far: NDArray[np.int64],
+    ascending: NDArray[np.float32],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    weights: NDArray[np.float32],
+) -> None:
+    """Edges by ascending weight → n − 1 edges of the least tree (Kruskal); parts that no edge joins are joined at infinity."""
+    n = left.shape[0] + 1
+    parents, used = np.arange(n), 0
+    for edge in range(near.shape[0]):
+        a, b = _root(parents, near[edge]), _root(parents, far[edge])
+        if a != b:
+            parents[b] = a
+            left[used], right[used], weights[used] = near[edge], far[edge], ascending[edge]
+            used += 1
+    for x in range(1, n):
+        a, b = _root(parents, 0), _root(parents, x)
+        if a != b:
+            parents[b] = a
+            left[used], right[used], weights[used] = 0, x, np.float32(np.inf)
+            used += 1

@@ -22,6 +22,11 @@ def held() -> int:
     return _status("VmRSS:")
 
 
+def most_held() -> int:
+    """The most resident bytes since the process began."""
+    return _status("VmHWM:")
+
+
 class Watch:
     """Sees the most that is held while it is open. Sampled: resetting the system's own mark would hide the peak from other tools."""
 

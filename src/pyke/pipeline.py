@@ -25,6 +25,7 @@ from pyke.version import __version__
 Inputs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 SAMPLE_BYTES = 1_000_000_000  # of text, read for a plan
+NO_CHECKPOINTS = Checkpoints(None, {}, 0, False)
 TYPICAL_RATIO = 12  # text to compressed text
 
 
@@ -38,23 +39,25 @@ class Stage:
 
 
 class Run:
-    """One run from files to an embedding: read → ids → springs → repellers → simulation."""
+    """One run from files (None: from a graph that is there already) to an embedding: read → ids → springs → repellers → simulation."""
 
-    def __init__(self, inputs: Inputs, config: Config, progress: Progress | None = None, share: float = 1.0) -> None:
+    def __init__(self, inputs: Inputs | None, config: Config, progress: Progress | None = None, share: float = 1.0) -> None:
         self.config = config
         self.progress = progress or Progress()
         self.share = share  # the part of each input to read: less than all for a plan
         self.sizes = Sizes()
         self.stages: list[Stage] = []
         self.similarity = springs.similarity(config.similarity)
-        given = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-        self.documents = documents.find_documents(given, config.format)
+        given = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs or ()
+        self.documents = [] if inputs is None else documents.find_documents(given, config.format)
         self.passed_over = documents.count_passed_over(given)
 
-    def embed(self, checkpoints: Checkpoints | None = None) -> Embedding:
+    def embed(self, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Embedding:
         """Runs every stage that no checkpoint has the result of."""
-        checkpoints = checkpoints or Checkpoints(None, {}, 0, False)
-        graph = checkpoints.load_graph() or self.read()
+        return self.embed_graph(checkpoints.load_graph() or self.read(), checkpoints)
+
+    def embed_graph(self, graph: Graph, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Embedding:
+        """From a graph on, wherever it comes from."""
         checkpoints.save_graph(graph)
         forces = checkpoints.load_springs() or self.find_forces(graph)
         self._require("simulation", particles=forces[0].rows, springs=len(forces[0].columns))
@@ -86,7 +89,9 @@ class Run:
     def find_forces(self, graph: Graph) -> tuple[Matrix, Repellers]:
         """Who attracts whom, and who repels whom; an error if there is nobody."""
         if not len(graph):
-            raise EmptyGraph(f"nothing to embed in {', '.join(document.name for document in self.documents)}: {_why_empty(graph.census)}")
+            raise EmptyGraph(
+                f"nothing to embed in {', '.join(document.name for document in self.documents) or 'the graph'}: {_why_empty(graph.census)}"
+            )
         self._require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(graph))  # there are hardly fewer
         with self.stage("springs"):
             pairs = self.similarity(graph)
@@ -151,7 +156,12 @@ def embed(inputs: Inputs, *, preset: str = "default", progress: Progress | None 
     >>> len(e.nearest("http://example.com/father#anna", k=3))
     3
     """
-    return Run(inputs, Config.preset(preset, **parameters), progress).embed()
+    return embed_config(inputs, Config.preset(preset, **parameters), progress)
+
+
+def embed_config(inputs: Inputs, config: Config, progress: Progress | None = None) -> Embedding:
+    """The same with a Config."""
+    return Run(inputs, config, progress).embed()
 
 
 def embed_to(

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from pyke.errors import UsageError
 from pyke.files import write_file
 from pyke.graph import Floats
 
 GREY = "#8a8f98"
 COLOURS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860")
+LINES = (*COLOURS, "#da8bc3", "#8c8c8c", "#ccb974", "#64b5cd", "#2f4b7c", "#a05195", "#003f5c")
+MARKERS = "osD^vPX<>*hp8"
+FORMATS = ("png", "svg", "pdf")
 
 
 def project(vectors: Floats, dimensions: int = 2) -> Floats:
@@ -27,9 +32,7 @@ def project(vectors: Floats, dimensions: int = 2) -> Floats:
 
 def before_and_after(panels: Sequence[tuple[str, Floats]], names: Sequence[str], groups: Sequence[str], path: Path) -> None:
     """Panels of the same points, as in the paper's figure of its running example: coloured by group, named."""
-    import matplotlib.figure
-
-    figure = matplotlib.figure.Figure(figsize=(5.2 * len(panels), 4.6), layout="constrained")
+    figure = new_figure(5.2 * len(panels), 4.6)
     colours = dict(zip(sorted(set(groups) - {""}), COLOURS * len(groups), strict=False))
     for axes, (title, vectors) in zip(np.ravel(figure.subplots(1, len(panels))), panels, strict=True):
         points = project(vectors)
@@ -43,6 +46,59 @@ def before_and_after(panels: Sequence[tuple[str, Floats]], names: Sequence[str],
         axes.set_yticks([])
         axes.margins(0.16)
     axes.legend(fontsize=8, loc="best")
+    draw_to(figure, path)
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure that no window shows."""
+    import matplotlib.figure
+
+    return matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
+
+
+def scores_over_mu(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> Any:
+    """The paper's figure of type prediction: a panel per protocol, a line per method, the score over μ."""
+    figure = new_figure(5.2 * len(panels) + 1.6, 4.2)
+    for axes, (title, lines) in zip(np.ravel(figure.subplots(1, len(panels), sharey=True)), panels.items(), strict=True):
+        sizes = sorted({mu for line in lines.values() for mu in line})
+        for number, (name, line) in enumerate(lines.items()):
+            places = [sizes.index(mu) for mu in sorted(line)]
+            style = {"linewidth": 2.6, "zorder": 3} if number == 0 else {"linewidth": 1.2}
+            axes.plot(places, [line[mu] for mu in sorted(line)], marker=MARKERS[number % len(MARKERS)], markersize=4,
+                      color=LINES[number % len(LINES)], label=name, **style)  # fmt: skip
+        axes.set(title=title, xlabel="μ", ylabel="prediction score", ylim=(0, 1.02), xticks=range(len(sizes)), xticklabels=sizes)
+        axes.grid(alpha=0.25)
+    if len(lines) > 1:
+        axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    return figure
+
+
+def trials_figure(trials: Sequence[Mapping[str, Any]], parameters: Sequence[str], base_score: float | None) -> Any:
+    """Settings that were tried: the score over each parameter, the dashed line being the score to beat."""
+    figure = new_figure(3.4 * len(parameters), 3.4)
+    scored = [trial for trial in trials if trial["score"] is not None]
+    for axes, name in zip(np.ravel(figure.subplots(1, len(parameters), sharey=True)), parameters, strict=True):
+        axes.scatter([trial[name] for trial in scored], [trial["score"] for trial in scored], s=22, color=COLOURS[0])
+        if base_score is not None:
+            axes.axhline(base_score, color=GREY, linestyle="--", linewidth=1)
+        axes.set(xlabel=name.replace("_", " "), xscale="log")
+        axes.grid(alpha=0.25)
+    figure.axes[0].set_ylabel("held-out score")
+    return figure
+
+
+def draw_to(figure: Any, path: Path) -> None:
+    """Writes a figure; the extension tells the format."""
+    write_file(path, drawn(figure, path.suffix.lstrip(".").lower() or "png"))
+
+
+def drawn(figure: Any, form: str) -> bytes:
+    """A figure as bytes, the same in every run."""
+    import matplotlib as mpl
+
+    if form not in FORMATS:
+        raise UsageError(f"a figure cannot be written as {form!r}; it can be: {', '.join(FORMATS)}")
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=path.suffix.lstrip(".") or "png", dpi=130)
-    write_file(path, buffer.getvalue())
+    with mpl.rc_context({"svg.hashsalt": "pyke"}):
+        figure.savefig(buffer, format=form, dpi=130, metadata={"Date": None} if form == "svg" else None)
+    return buffer.getvalue()

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyke.errors import Interrupted
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pyke.planning import Plan
+    from pyke.reports import Table
 
 
 def out() -> Console:
@@ -89,6 +91,18 @@ def show_plan(made: Plan) -> None:
     out().print(
         f"{made.sizes.triples:,} triples, {made.sizes.terms:,} terms, {made.sizes.particles:,} particles, {made.sizes.springs:,} springs; {source}."
     )
+
+
+def show_tables(tables: Sequence[Table]) -> None:
+    """Tables of scores, the best in bold, each with its note."""
+    for table in tables:
+        shown = new_table(*table.columns, right=tuple(range(1, len(table.columns))))
+        shown.title, shown.title_justify = inert(table.title), "left"
+        for r, row in enumerate(table.rows):
+            shown.add_row(*(f"[bold]{inert(cell)}[/]" if (r, c) in table.best else inert(cell) for c, cell in enumerate(row)))
+        out().print(shown)
+        if table.note:
+            out().print(f"{inert(table.note)}\n", highlight=False, style="dim")
 
 
 def show_stages(manifest: dict[str, Any]) -> None:

@@ -1,0 +1,136 @@
+"""Scores as people read them: the same tables on the terminal, in HTML and in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyke import plots
+from pyke.config import format_size
+from pyke.evaluate import Evaluation
+from pyke.evaluate.compare import FAILED, OK, TIME_LIMIT, Comparison, Row
+from pyke.evaluate.rivals import METHODS
+from pyke.evaluate.tune import Trial, Tuning
+from pyke.evaluate.type_prediction import REFERENCE_MU
+from pyke.reports import Table
+
+PURITY_NOTE = ("HDBSCAN, clusters of at least 26, 29 samples. A cluster's purity is the mean cosine between the types of its members. "
+               "The mean over clusters counts a large heap of noise no more than a small cluster: look at the weighted figures.")  # fmt: skip
+
+
+def decimal(value: float | None) -> str:
+    """A score, to three places."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def evaluation_tables(evaluation: Evaluation) -> list[Table]:
+    """Type prediction and, if it was measured, purity."""
+    types, pure = evaluation.types, evaluation.purity
+    facts = [f"{types.asked:,} subjects asked"]
+    facts += [f"{types.without_vector:,} of them without a vector (score 0): no other triple names them"] if types.without_vector else []
+    facts += [f"{types.ties:,} with a tie at the border of μ = {REFERENCE_MU}, decided by id"] if types.ties else []
+    facts += ["neighbours exact" if types.exact else f"neighbours by an index, recall {types.recall:.4f}"]
+    what = "predicted from the others" if evaluation.protocol == "in-graph" else "withheld before the embedding"
+    tables = [Table(f"Type prediction, {evaluation.protocol} (types {what})", ["μ", "score"],
+                    [[str(mu), decimal(score)] for mu, score in types.scores.items()], "; ".join(facts) + ".")]  # fmt: skip
+    if types.votes:
+        rows = [["top-1", decimal(types.votes.top_1)], ["micro F1", decimal(types.votes.micro_f1)], ["macro F1", decimal(types.votes.macro_f1)]]
+        tables.append(
+            Table(f"Predicted classes at μ = {REFERENCE_MU}", ["measure", "value"], rows, "A class is predicted if half of the neighbours have it.")
+        )
+    if pure:
+        approximate = "" if pure.exact else " Clusters are approximate: made from a graph of nearest neighbours."
+        rows = [
+            ["mean over clusters", decimal(pure.mean), decimal(pure.mean_without_noise)],
+            ["weighted by size", decimal(pure.weighted), decimal(pure.weighted_without_noise)],
+        ]
+        found = f" {pure.clusters:,} clusters; {pure.noise:.1%} of the subjects are noise."
+        tables.append(Table("Cluster purity", ["purity", "noise as a cluster", "without noise"], rows, PURITY_NOTE + found + approximate))
+    return tables
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """A row per method, the best of each measure marked."""
+    columns = [
+        "method",
+        f"in-graph, μ={REFERENCE_MU}",
+        f"held-out, μ={REFERENCE_MU}",
+        "top-1",
+        "micro F1",
+        "purity, weighted",
+        "mean",
+        "noise",
+        "seconds",
+        "memory",
+    ]
+    values = [_values(row) for row in comparison.rows]
+    rows = [[METHODS[row.method].title, *(_cell(row, value, form) for value, form in zip(line, _FORMS, strict=True))]
+            for row, line in zip(comparison.rows, values, strict=True)]  # fmt: skip
+    best = set()
+    for column in range(6):
+        scores = [line[column] for line in values if line[column] is not None]
+        best |= {(r, column + 1) for r, line in enumerate(values) if scores and line[column] == max(scores)}
+    note = (f"The same triples, {comparison.settings['dimensions']} dimensions, the same measures. In-graph is the paper's protocol; held-out "
+            f"withholds all types of {comparison.settings['held_out']:.0%} of the subjects before the embedding. Seconds are from the graph in "
+            "memory to its vectors. * over the time limit; † failed.")  # fmt: skip
+    return Table(f"Comparison on {comparison.graph}", columns, rows, note, frozenset(best))
+
+
+_FORMS = [decimal] * 6 + [lambda noise: "–" if noise is None else f"{noise:.0%}", lambda s: f"{s:.1f}" if s < 10 else f"{s:.0f}", format_size]
+
+
+def _cell(row: Row, value: Any, form: Any) -> str:
+    if row.status == OK:
+        return "–" if value is None else str(form(value))
+    return {TIME_LIMIT: "*", FAILED: "†"}[row.status]
+
+
+def _values(row: Row) -> list[Any]:
+    if row.status != OK or row.in_graph is None or row.held_out is None:
+        return [None] * 9
+    pure = row.in_graph["purity"] or {}
+    votes = row.held_out["types"]["votes"]
+    return [
+        scores_of(row.in_graph).get(REFERENCE_MU), scores_of(row.held_out).get(REFERENCE_MU), votes["top_1"], votes["micro_f1"],
+        pure.get("weighted"), pure.get("mean"), pure.get("noise"), row.seconds, row.peak_bytes,
+    ]  # fmt: skip
+
+
+def scores_of(result: Mapping[str, Any]) -> dict[int, float]:
+    """Score by μ; JSON makes texts of numbers that are keys."""
+    return {int(mu): score for mu, score in result["types"]["scores"].items()}
+
+
+def curves(comparison: Comparison) -> Any:
+    """The figure of a comparison: both protocols."""
+    done = [row for row in comparison.rows if row.in_graph and row.held_out]
+    return plots.scores_over_mu({
+        "in-graph": {METHODS[row.method].title: scores_of(row.in_graph or {}) for row in done},
+        "held-out": {METHODS[row.method].title: scores_of(row.held_out or {}) for row in done},
+    })  # fmt: skip
+
+
+def markdown(table: Table) -> str:
+    """A table for a README."""
+    lines = [list(table.columns), ["---"] + ["---:"] * (len(table.columns) - 1)]
+    lines += [[f"**{cell}**" if (r, c) in table.best else cell for c, cell in enumerate(row)] for r, row in enumerate(table.rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def trial_line(trial: Trial) -> str:
+    """A trial in one line."""
+    score = "diverged" if trial.score is None else decimal(trial.score)
+    return f"K {trial.k:>3}  ω {trial.omega:<6g}  Δe {trial.energy_release:<7g}  n {trial.dimensions:>3}  →  {score}  ({trial.seconds:.1f} s)"
+
+
+def tuning_table(tuning: Tuning, most: int = 10) -> Table:
+    """The best trials, below the settings that they had to beat."""
+    scored = sorted((trial for trial in tuning.trials if trial.score is not None), key=lambda trial: -(trial.score or 0))
+    base = tuning.base
+    rows = [["start", str(base.k), f"{base.omega:g}", f"{base.energy_release:g}", str(base.dimensions), decimal(tuning.base_score), ""]]
+    rows += [[str(rank), str(t.k), f"{t.omega:g}", f"{t.energy_release:g}", str(t.dimensions), decimal(t.score), f"{t.seconds:.1f}"]
+             for rank, t in enumerate(scored[:most], 1)]  # fmt: skip
+    note = f"{len(tuning.trials)} trials, {len(tuning.trials) - len(scored)} of them diverged. Score: held-out type prediction at μ = {tuning.mu}."
+    note += "" if tuning.best else " None beat the settings at the start, which are kept."
+    best = frozenset({(1, 5)}) if tuning.best else frozenset({(0, 5)})
+    return Table("Tuning", ["rank", "K", "ω", "Δe", "n", "score", "seconds"], rows, note, best)
