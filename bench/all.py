@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("startup", "reading", "lubm_speed", "gather", "memory", "end_to_end", "type_prediction", "determinism", "kills")
+NAMES = ("startup", "reading", "lubm_speed", "gather", "memory", "end_to_end", "evaluation", "determinism", "kills")
 
 
 def main() -> None:

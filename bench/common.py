@@ -118,17 +118,22 @@ def warm_up(*more: str | Path) -> None:
         run(pyke("embed", many, "-o", Path(folder) / "out", *more))
 
 
+def table(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Prints rows, `columns` being titles with formats."""
+    numeric = [any(isinstance(row.get(title), int | float) for row in rows) for title in columns]
+    print("| " + " | ".join(columns) + " |")
+    print("|" + "|".join("---:" if number else "---" for number in numeric) + "|")
+    for row in rows:
+        print("| " + " | ".join("–" if row.get(title) is None else format(row[title], form) for title, form in columns.items()) + " |")
+    print()
+
+
 def finish(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]], misses: Sequence[str], as_json: bool) -> NoReturn:
     """Prints the rows, `columns` being titles with formats, and the targets that were missed; exits 1 if there are any."""
     rows = list(rows)
     if as_json:
         print(json.dumps({"rows": rows, "misses": misses}, indent=1))
     else:
-        numeric = [any(isinstance(row.get(title), int | float) for row in rows) for title in columns]
-        print("| " + " | ".join(columns) + " |")
-        print("|" + "|".join("---:" if number else "---" for number in numeric) + "|")
-        for row in rows:
-            print("| " + " | ".join("–" if row.get(title) is None else format(row[title], form) for title, form in columns.items()) + " |")
-        print()
+        table(columns, rows)
         print("\n".join(f"MISSED: {miss}" for miss in misses) or "All targets met.")
     raise SystemExit(bool(misses))

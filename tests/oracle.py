@@ -233,11 +233,108 @@ def nearest(vectors: Sequence[Vector], query: Vector, k: int, without: int = -1)
     return sorted(others, key=lambda y: (sum((a - b) ** 2 for a, b in zip(vectors[y], query, strict=True)), y))[:k]
 
 
+def cosine_of_types(own: Collection[str], found: Counter[str]) -> float:
+    """cos(type(x), a sum of type vectors); 0 where one of them is nothing."""
+    length = math.sqrt(len(own)) * math.sqrt(sum(n**2 for n in found.values()))
+    return sum(found[name] for name in own) / length if length else 0.0
+
+
 def type_prediction(vectors: Sequence[Vector], types_of: Sequence[set[str]], mu: int) -> float:
     """Mean over S of cos(type(x), Σ type(y) over the μ nearest y); row x of both arguments is the same member of S."""
     score = 0.0
     for x, own in enumerate(types_of):
-        found = Counter(name for y in nearest(vectors, vectors[x], mu, x) for name in types_of[y])
-        length = math.sqrt(len(own)) * math.sqrt(sum(n**2 for n in found.values()))
-        score += sum(found[name] for name in own) / length if length else 0.0
+        score += cosine_of_types(own, Counter(name for y in nearest(vectors, vectors[x], mu, x) for name in types_of[y]))
     return score / len(types_of)
+
+
+def ties(vectors: Sequence[Vector], mu: int) -> int:
+    """Members of S whose μ-th and next neighbour are equally far."""
+    count = 0
+    for x, here in enumerate(vectors):
+        *_, last, after = (distance(here, vectors[y]) for y in nearest(vectors, here, mu + 1, x))
+        count += last == after
+    return count
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Members of S who keep their types, and those who lost them: these have no vector where nothing else was said of them."""
+
+    points: Sequence[Vector]
+    known: Sequence[set[str]]
+    queries: Sequence[Vector | None]
+    truth: Sequence[set[str]]
+
+    def votes(self, x: int, mu: int) -> Counter[str]:
+        """How many of the μ nearest have each class."""
+        query = self.queries[x]
+        return Counter() if query is None else Counter(name for y in nearest(self.points, query, mu) for name in self.known[y])
+
+    def score(self, mu: int) -> float:
+        """The paper's score, of those who were asked; 0 for one of whom nothing is known."""
+        return sum(cosine_of_types(own, self.votes(x, mu)) for x, own in enumerate(self.truth)) / len(self.truth)
+
+    def top_1(self, mu: int) -> float:
+        """The part whose most frequent class, the first of equals, is one of theirs."""
+        right = 0
+        for x, own in enumerate(self.truth):
+            votes = self.votes(x, mu)
+            right += bool(votes) and min(votes, key=lambda name: (-votes[name], name)) in own
+        return right / len(self.truth)
+
+    def f1(self, mu: int) -> tuple[float, float]:
+        """Micro and macro F1, if a class is predicted that half of the neighbours have."""
+        guessed = {(x, name) for x in range(len(self.truth)) for name, n in self.votes(x, mu).items() if 2 * n >= mu}
+        true = {(x, name) for x, own in enumerate(self.truth) for name in own}
+
+        def f1_of(guesses: set[tuple[int, str]], truths: set[tuple[int, str]]) -> float:
+            if not guesses & truths:
+                return 0.0
+            precision, recall = len(guesses & truths) / len(guesses), len(guesses & truths) / len(truths)
+            return 2 * precision * recall / (precision + recall)
+
+        each = [
+            f1_of({pair for pair in guessed if pair[1] == name}, {pair for pair in true if pair[1] == name})
+            for name in sorted({name for _, name in guessed | true})
+        ]
+        return f1_of(guessed, true), sum(each) / len(each)
+
+
+@dataclass(frozen=True)
+class Purity:
+    """Of a clustering: the mean over clusters, and weighted by size."""
+
+    mean: float
+    weighted: float
+    total: float
+
+
+def purity(labels: Sequence[int], types_of: Sequence[set[str]], with_noise: bool) -> Purity:
+    """1/|ζ|² Σ over x, y ∈ ζ of cos(type(x), type(y)) for each cluster ζ; noise, −1, counts as one or not at all."""
+    sizes, each = [], []
+    for cluster in sorted(set(labels) - (set() if with_noise else {-1})):
+        members = [types_of[x] for x, label in enumerate(labels) if label == cluster]
+        sizes.append(len(members))
+        each.append(sum(cosine_of_types(x, Counter(y)) for x in members for y in members) / len(members) ** 2)
+    if not each:
+        return Purity(0.0, 0.0, 0.0)
+    return Purity(sum(each) / len(each), sum(n * p for n, p in zip(sizes, each, strict=True)) / sum(sizes), sum(each))
+
+
+def core_distance(points: Sequence[Vector], x: int, min_samples: int) -> float:
+    """The distance to the min_samples-th neighbour, the point itself being the first."""
+    return sorted(distance(points[x], y) for y in points)[min_samples - 1]
+
+
+def spanning_tree_weights(points: Sequence[Vector], min_samples: int) -> list[float]:
+    """The weights of a least spanning tree under mutual reachability, ascending: Kruskal's algorithm. All such trees have the same."""
+    core = [core_distance(points, x, min_samples) for x in range(len(points))]
+    edges = sorted((max(core[x], core[y], distance(points[x], points[y])), x, y) for x, y in combinations(range(len(points)), 2))
+    part = list(range(len(points)))
+    weights = []
+    for weight, x, y in edges:
+        if part[x] != part[y]:
+            gone = part[y]
+            part = [part[x] if p == gone else p for p in part]
+            weights.append(weight)
+    return weights

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import resource
@@ -10,13 +9,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from conftest import FAMILY
-from pyke import cli
+from conftest import FAMILY, Command
 from test_pipeline import random_graph
 
 MANY_ITERATIONS = ("--energy-release", "0.0002", "--epsilon", "0", "--checkpoint-seconds", "0")
@@ -30,28 +27,6 @@ def process(*arguments: str | Path, limit: int = 0) -> subprocess.CompletedProce
         text=True,
         preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))) if limit else None,
     )
-
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def pyke(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """The command line, called in this process: the same code, without the second that a start takes."""
-
-    def call(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
-        monkeypatch.setattr(sys, "argv", ["pyke", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        capfd.readouterr()
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        shown = capfd.readouterr()
-        return subprocess.CompletedProcess(sys.argv, code, shown.out, shown.err)
-
-    return call
 
 
 def test_embed_shows_counts_stages_and_why_it_stopped(pyke: Command, family: Path, tmp_path: Path) -> None:

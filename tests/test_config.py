@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pyke.config import PRESETS, Config, format_size, parse_size
-from pyke.errors import UsageError
+from pyke.config import PRESETS, Config, format_size, parse_duration, parse_size
+from pyke.errors import NoInput, UsageError
+from test_ids import many
 
 
 @pytest.mark.parametrize(
@@ -83,3 +88,118 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 
 def test_sizes_are_written_for_people() -> None:
     assert [format_size(size) for size in (12, 1500, 2_340_000, 8e9, 3e12)] == ["12 B", "1.5 kB", "2.34 MB", "8 GB", "3 TB"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Durations
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), (" 30 m ", 1800), ("1.5h", 5400), (".5m", 30), ("2d", 172_800)])
+def test_times_are_read_with_their_units(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "m", "0", "0s", "-1s", "1,5h", "5 weeks", "1h30m", "nan", "inf", "1e3", "٣s"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="90s, 30m or 2h"):
+        parse_duration(text)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files
+# ---------------------------------------------------------------------------------------------------------------------
+
+CHANGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "dimensions": st.integers(1, 4096),
+        "similarity": st.sampled_from(["context", "ppmi"]),
+        "k": st.integers(1, 10_000),
+        "repellers": st.integers(0, 10_000),
+        "mass": st.sampled_from(["stiffness", "unit"]),
+        "omega": st.floats(0, 1e30),
+        "energy_release": st.floats(1e-9, 1e300),
+        "epsilon": st.floats(0, 1e300),
+        "stop_when_j_rises": st.booleans(),
+        "rescale": st.booleans(),
+        "seed": st.integers(0, 2**64 - 1),
+        "format": st.sampled_from(["turtle", None]),
+        "base": st.text(),
+        "type_predicate": st.text(),
+        "threads": st.integers(1, 64),
+        "memory": st.integers(1, 2**60),
+        "checkpoint_seconds": st.floats(0, 1e6),
+    },
+)
+
+
+@given(changes=CHANGES, always=st.sets(st.sampled_from([field.name for field in fields(Config)])))
+@many(150)
+def test_what_is_written_as_toml_is_read_as_it_was(tmp_path_factory: pytest.TempPathFactory, changes: dict[str, Any], always: set[str]) -> None:
+    path = tmp_path_factory.getbasetemp() / "settings.toml"
+    config = Config(**changes)
+    path.write_text(config.as_toml(always), encoding="utf-8")
+    assert Config.read(path) == config
+
+
+def test_toml_has_what_differs_from_the_defaults_and_what_is_always_wanted() -> None:
+    assert Config().as_toml() == ""
+    assert Config(k=7, rescale=True).as_toml(["omega"]) == "k = 7\nomega = 1.0\nrescale = true\n"
+
+
+def test_the_papers_preset_survives_toml(tmp_path: Path) -> None:
+    path = tmp_path / "paper.toml"
+    path.write_text(Config.preset("paper").as_toml())
+    assert Config.read(path) == Config.preset("paper")
+
+
+def test_a_file_goes_before_the_preset_and_a_change_before_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text('k = 7\nomega = 2\nmemory = "2GB"\n')
+    config = Config.read(path, "paper", omega=3.0, seed=None)
+    assert (config.k, config.repellers, config.omega, config.rescale, config.memory) == (7, 7, 3.0, True, 2 * 10**9)
+
+
+def test_a_file_can_name_its_preset(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text('preset = "paper"\nk = 7\n')
+    assert Config.read(path) == Config.preset("paper", k=7)
+
+
+def test_a_settings_file_that_is_not_there_is_no_input(tmp_path: Path) -> None:
+    for path in (tmp_path / "missing.toml", tmp_path):
+        with pytest.raises(NoInput, match="cannot open"):
+            Config.read(path)
+
+
+BAD_FILES = {
+    "no TOML": b"k = = 3",
+    "no TOML, but JSON": b'{"k": 3}',
+    "a key twice": b"k = 3\nk = 4",
+    "no UTF-8": b'base = "\xff"',
+    "an unknown key": b"kk = 3",
+    "a table": b"[k]\nvalue = 3",
+    "an unknown preset": b'preset = "x"',
+    "out of bounds": b"k = 0",
+    "no number": b'k = "3"',
+    "a date": b"seed = 2024-01-01",
+    "not finite": b"omega = inf",
+    "no size": b'memory = "lots"',
+    "no choice": b'mass = "heavy"',
+    "a list for a choice": b'mass = ["unit"]',
+    "a text for a switch": b'rescale = "no"',
+    "a number for a switch": b"lenient = 7",
+    "a number for a text": b"type_predicate = 5",
+    "a list for a text": b'similarity = ["ppmi"]',
+    "a number for a syntax": b"format = 3",
+    "a list for a base": b'base = ["a:"]',
+}
+
+
+@pytest.mark.parametrize("content", BAD_FILES.values(), ids=BAD_FILES)
+def test_bad_settings_are_refused_with_the_name_of_their_file(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"settings\.toml"):
+        Config.read(path)

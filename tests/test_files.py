@@ -305,27 +305,6 @@ def test_a_stream_clears_away_what_a_killed_one_left(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == {"x": b"new"}
 
 
-def test_results_come_in_order_and_no_further_ahead_than_there_are_threads() -> None:
-    begun: list[int] = []
-
-    def numbers() -> Iterator[int]:
-        for i in range(100):
-            begun.append(i)
-            yield i
-
-    results = files.in_order(lambda i: i * i, numbers(), 3)
-    assert [next(results) for _ in range(10)] == [i * i for i in range(10)]
-    assert len(begun) <= 10 + 4
-    results.close()  # type: ignore[attr-defined]
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("pyke-work")]
-
-
-def test_an_error_at_work_is_raised_in_its_turn() -> None:
-    results = files.in_order(lambda i: 1 // (3 - i), range(10), 2)
-    with pytest.raises(ZeroDivisionError):
-        list(results)
-
-
 def test_what_an_earlier_run_left_is_cleared_away(tmp_path: Path) -> None:
     gone, working = tmp_path / ".out.writing-999999999-ab", tmp_path / f".out.writing-{os.getpid()}-cd"
     for path in (gone, working):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import permutations, product
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import oracle
 from oracle import RDF_TYPE, Triple
@@ -192,6 +193,88 @@ def test_columns_are_sorted_alike_whether_or_not_a_row_fits_64_bits(rows: list[t
     for seconds, terms in ((4, 6), (2**20, ids.GREATEST_ID)):
         result = ids.sorted_columns([np.ascontiguousarray(column) for column in columns.T], seconds, terms)
         assert list(zip(*(column.tolist() for column in result), strict=True)) == sorted(rows)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A graph without some of its triples
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def labels_in(graph: Graph) -> dict[str, str]:
+    return dict(zip((graph.terms[i] for i in graph.labelled), graph.labels, strict=True))
+
+
+def types_in(graph: Graph) -> list[tuple[str, str]]:
+    return sorted((graph.terms[s], graph.terms[o]) for s, o in graph.types)
+
+
+def dropping(graph: Graph, gone: Collection[Triple]) -> NDArray[np.bool_]:
+    """Which rows of a graph are these triples between terms."""
+    rows = zip(graph.subjects, graph.predicates[graph.predicates_of], graph.objects, strict=True)
+    return np.array([o != LITERAL and (graph.terms[s], graph.terms[p], graph.terms[o]) in gone for s, p, o in rows], bool)
+
+
+@given(GRAPHS, st.lists(st.sampled_from(NODES)), st.randoms(use_true_random=False), st.sampled_from([RDF_TYPE, "e:p"]))
+@many(120)
+def test_a_graph_without_some_triples_is_that_of_a_file_without_their_lines(
+    triples: list[Triple], labelled: list[str], draw: random.Random, type_predicate: str
+) -> None:
+    lines = triples + [(node, LABEL, f'"the name of {node}"') for node in labelled]
+    gone = {triple for triple in as_meant(triples) if not oracle.is_literal(triple[2]) and draw.random() < 0.4}
+    left = [line for line, meant in zip(lines, as_meant(lines), strict=True) if meant not in gone]
+    for way in WAYS:
+        graph = graph_of(as_text(lines), type_predicate=type_predicate, **way)
+        before = triples_in(graph)
+        smaller, new_ids = ids.without(graph, dropping(graph, gone), type_predicate)
+        truth = graph_of(as_text(left), type_predicate=type_predicate, **way)
+        assert sorted(smaller.terms) == sorted(truth.terms)
+        assert triples_in(smaller) == triples_in(truth)
+        assert types_in(smaller) == types_in(truth)
+        assert labels_in(smaller) == labels_in(truth)
+        assert sorted(smaller.terms[p] for p in smaller.predicates) == sorted(truth.terms[p] for p in truth.predicates)
+        counted = ["triples", "literals", "terms", "blank_nodes", "predicates", "typed_subjects", "classes"]
+        assert {name: counts_of(smaller)[name] for name in counted} == {name: counts_of(truth)[name] for name in counted}
+        assert (np.diff(smaller.predicates) > 0).all()
+        assert (np.diff(smaller.labelled) > 0).all()
+        rows = np.column_stack([smaller.subjects, smaller.predicates_of, smaller.objects])
+        assert (np.lexsort(rows.T[::-1]) == np.arange(len(rows))).all(), "sorted by subject, predicate, object"
+        for term, new in zip(graph.terms, new_ids.tolist(), strict=True):
+            assert (smaller.terms[new] == term) if new >= 0 else (term not in smaller.terms)
+        assert triples_in(graph) == before, "the graph itself stays as it was"
+
+
+@given(GRAPHS)
+@many(100)
+def test_a_graph_without_nothing_is_the_same_graph(triples: list[Triple]) -> None:
+    graph = graph_of(as_text(triples))
+    same, new_ids = ids.without(graph, np.zeros(len(graph), bool), RDF_TYPE)
+    assert list(same.terms) == list(graph.terms)
+    assert new_ids.tolist() == list(range(len(graph.terms)))
+    assert counts_of(same) == counts_of(graph)
+    for name in ("subjects", "predicates_of", "objects", "predicates", "types", "labelled"):
+        assert (getattr(same, name) == getattr(graph, name)).all(), name
+
+
+def test_the_census_of_a_smaller_graph_still_adds_up() -> None:
+    """statements = triples + literals left out + duplicates; and dropping says nothing about the census of the whole graph."""
+    graph = graph_of(as_text([("e:a", RDF_TYPE, "e:c"), ("e:a", "e:p", "e:b"), ("e:a", "e:p", "e:b"), ("e:b", "e:q", '"1"')]))
+    before = counts_of(graph)
+    smaller, _ = ids.without(graph, ids.is_typing(graph, RDF_TYPE), RDF_TYPE)
+    for census in (graph.census, smaller.census):
+        assert census.statements == census.triples + census.literals + census.duplicates + census.triple_terms
+    assert counts_of(graph) == before
+    assert smaller.census.problems is not graph.census.problems
+
+
+@given(GRAPHS, st.sampled_from([RDF_TYPE, "e:p", "e:nowhere"]))
+@many(100)
+def test_typing_triples_are_those_of_the_predicate_whose_object_is_no_literal(triples: list[Triple], type_predicate: str) -> None:
+    for way in WAYS:
+        graph = graph_of(as_text(triples), **way)
+        typing = ids.is_typing(graph, type_predicate)
+        found = Counter((graph.terms[s], graph.terms[o]) for s, o in zip(graph.subjects[typing], graph.objects[typing], strict=True))
+        truth = oracle.counted(as_meant(triples), **way)
+        assert found == Counter((s, o) for s, p, o in truth if p == type_predicate and not oracle.is_literal(o))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import test_cli
+from conftest import Command
 from lubm_reference import CLASSES_OF, DATA_SETS, HASHES, PREDICATES_OF, TOTALS, TRACE
 from pyke import kernels, lubm
 from pyke.config import Config
@@ -22,9 +22,7 @@ from pyke.graph import LITERAL, Graph, Ids
 from pyke.lubm import Universities
 from pyke.pipeline import Run
 from pyke.progress import Progress
-from test_cli import Command
-
-pyke = test_cli.pyke
+from test_cli import process
 
 
 def title(value: object) -> str | None:
@@ -312,7 +310,7 @@ def test_the_command_speaks_json(pyke: Command, tmp_path: Path) -> None:
 
 
 def test_the_command_writes_to_standard_output_nothing_but_the_text() -> None:
-    run = test_cli.process("lubm", "1", "-o", "-", "--no-literals")
+    run = process("lubm", "1", "-o", "-", "--no-literals")
     assert sha([run.stdout.encode()]) == HASHES[Universities(1)]["H3"]
     assert "69,995 lines of LUBM(1) in standard output" in run.stderr
 

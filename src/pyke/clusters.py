@@ -10,9 +10,10 @@ from pyke import kernels
 from pyke.errors import MissingLibrary, UsageError
 from pyke.graph import Floats, Ids
 from pyke.progress import Progress
-from pyke.search import EXACT_UP_TO, nearest_of_many
+from pyke.search import nearest_of_many
 
 NOISE = -1
+EXACT_UP_TO = 200_000  # points: the work grows with their square
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def _exact_tree(points: Floats, min_samples: int, threads: int, progress: Progre
 def _neighbour_tree(points: Floats, min_samples: int, threads: int, progress: Progress) -> Floats:
     """The same over the edges to nearest neighbours only; parts that no edge joins are joined at an infinite distance."""
     reach = min(2 * min_samples, len(points) - 1)
-    found = nearest_of_many(points, points, reach, np.arange(len(points)), exact=False, threads=threads, progress=progress)
+    found = nearest_of_many(points, points, reach, np.arange(len(points)), threads=threads, progress=progress)
     core = _core_squares(found.squares, min_samples)
     near, far = np.repeat(np.arange(len(points)), reach), found.ids.ravel().astype(np.int64)
     weights = np.maximum(found.squares.ravel(), np.maximum(core[near], core[far]))

@@ -38,6 +38,11 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "init": ("normal", "uniform"),
     "on_error": ("stop", "skip"),
 }
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("stop_when_j_rises", "rescale", "lenient", "keep_duplicates", "count_literals"), bool),
+    **dict.fromkeys(("similarity", "mass", "repulsion", "init", "on_error", "type_predicate"), str),
+    **dict.fromkeys(("format", "base"), (str, type(None))),
+}
 # What may differ between two runs that end with the same bits.
 _WITHOUT_EFFECT = ("threads", "memory", "checkpoint_seconds")
 
@@ -89,6 +94,10 @@ class Config:
             object.__setattr__(self, "threads", len(os.sched_getaffinity(0)))
         for name, (kind, least, greatest) in _RANGES.items():
             _check_range(name, getattr(self, name), kind, least, greatest)
+        for name, kinds in _KINDS.items():
+            if not isinstance(getattr(self, name), kinds):
+                wanted = "true or false" if kinds is bool else "a text"
+                raise UsageError(f"{name} is {getattr(self, name)!r}; it must be {wanted}")
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise UsageError(f"{name} is {getattr(self, name)!r}; it must be one of: {', '.join(choices)}")
@@ -117,7 +126,8 @@ class Config:
             raise NoInput(f"cannot open {os.fspath(path)}: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{os.fspath(path)} is not TOML: {error}") from None
-        named = found.pop("preset", preset)
+        named = preset if preset != "default" else found.pop("preset", preset)
+        found.pop("preset", None)
         try:
             return cls.preset(str(named), **{**found, **{key: value for key, value in changes.items() if value is not None}})
         except UsageError as error:
@@ -127,7 +137,7 @@ class Config:
         """What differs from the defaults, and what is named in `always`, for `read`."""
         default = Config()
         chosen = [field.name for field in fields(self) if field.name in always or getattr(self, field.name) != getattr(default, field.name)]
-        return "".join(f"{name} = {json.dumps(getattr(self, name))}\n" for name in chosen if getattr(self, name) is not None)
+        return "".join(f"{name} = {json.dumps(getattr(self, name), ensure_ascii=False)}\n" for name in chosen if getattr(self, name) is not None)
 
     def as_dict(self) -> dict[str, Any]:
         """All parameters, for the manifest."""

@@ -14,7 +14,7 @@ PykeError
 ├── OutputExists       73   an output that would be overwritten
 ├── WriteError         74   a disk that is full or refuses to write
 ├── OverBudget         75   more memory needed than allowed
-└── Interrupted   130/143   stopped by a signal, checkpoint kept
+└── Interrupted   130/143   stopped by a signal
 """
 
 from __future__ import annotations
@@ -103,6 +103,7 @@ class OverBudget(PykeError, MemoryError):
 class Interrupted(PykeError):
     """A signal stopped the run; what was finished is kept."""
 
-    def __init__(self, signal_number: int) -> None:
-        super().__init__(f"stopped by signal {signal_number}. The same command with --resume goes on from the last checkpoint.")
+    def __init__(self, signal_number: int, advice: str = "") -> None:
+        super().__init__(f"stopped by signal {signal_number}. {advice}".rstrip())
+        self.signal_number = signal_number
         self.exit_code = 128 + signal_number

@@ -19,18 +19,17 @@ import shutil
 import sys
 import threading
 import zlib
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, BinaryIO, Protocol, TypeVar
+from typing import IO, Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyke.errors import DataError, NoInput, OutputExists, PykeError, WriteError
+from pyke.parallel import in_order
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Inputs
@@ -210,25 +209,6 @@ def read_ahead(produce: Iterator[Any], depth: int = 4) -> Iterator[Any]:
         thread.join(1.0)  # it may be waiting for a pipe; it is a daemon, and nobody listens to it any more
 
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-
-def in_order(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """work(item) for all items on some threads, at most one more than threads ahead; the results in the order of the items."""
-    pending: deque[Future[Result]] = deque()
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="pyke-work")
-    try:
-        for item in items:
-            pending.append(pool.submit(work, item))
-            if len(pending) > threads:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Outputs
 # ---------------------------------------------------------------------------------------------------------------------
@@ -370,7 +350,8 @@ def write_file(path: Path, content: bytes) -> None:
         with suppress(OSError):
             _sync_directory(path.parent)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise _write_error(path, error) from error
 
 

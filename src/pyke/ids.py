@@ -176,7 +176,9 @@ def without(graph: Graph, dropped: NDArray[np.bool_], type_predicate: str) -> tu
     named = used[graph.labelled]
     labels = Texts(*_gathered(graph.labels.blob, graph.labels.offsets[:-1][named], graph.labels.offsets[1:][named] - 1))
     columns = [new_ids[subjects], positions[predicates_of], new_ids[objects]]
-    terms, census = _select(graph.terms, used), replace(graph.census)
+    gone = int(dropped.sum())
+    census = replace(graph.census, statements=graph.census.statements - gone, problems=list(graph.census.problems))
+    terms = _select(graph.terms, used)
     smaller = _assembled(terms, columns, new_ids[predicates], labels, new_ids[graph.labelled[named]], type_predicate, census)
     return smaller, np.where(used, new_ids[:-1], np.int32(-1))
 

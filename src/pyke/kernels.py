@@ -1352,7 +1352,7 @@ def rescale(positions: NDArray[np.float32], least: NDArray[np.float32], width: N
 # Neighbours, votes and spanning trees
 # ---------------------------------------------------------------------------------------------------------------------
 
-_TILE = 512  # points whose distances to one query are held at a time: they stay in the first-level cache
+TILE = 512  # points whose distances to one query are held at a time: they stay in the first-level cache
 
 
 @float_kernel
@@ -1381,41 +1381,92 @@ def _tile_squares(
         j += np.uintp(1)
 
 
+class Tiles(NamedTuple):
+    """Points in groups that lie close together. `leading` are the coordinates in which they differ most, and only serve to pass points over."""
+
+    rows: NDArray[np.float32]  # (n, d)
+    leading: NDArray[np.float32]  # (l, n)
+    names: NDArray[np.int32]  # (n,): the point's number among those that the tiles were made of
+    starts: NDArray[np.int64]  # (tiles + 1,)
+    low: NDArray[np.float32]  # (tiles, l): the box around a tile's leading coordinates
+    high: NDArray[np.float32]
+
+
 @float_kernel
-def nearest_rows(
-    points: NDArray[np.float32],
+def _outside(low: NDArray[np.float32], high: NDArray[np.float32], tile: int, leading: NDArray[np.float32], q: int) -> np.float32:
+    """The squared distance of a query from the box of a tile."""
+    total = np.float32(0)
+    for j in range(low.shape[1]):
+        gap = max(low[tile, j] - leading[q, j], leading[q, j] - high[tile, j], np.float32(0))
+        total += gap * gap
+    return total
+
+
+@float_kernel
+def _square(a: NDArray[np.float32], i: int, b: NDArray[np.float32], j: int) -> np.float32:
+    """|a[i] − b[j]|²."""
+    total = np.float32(0)
+    x, y = np.uintp(i), np.uintp(j)
+    for c in range(np.uintp(a.shape[1])):
+        u = a[x, np.uintp(c)] - b[y, np.uintp(c)]
+        total += u * u
+    return total
+
+
+@kernel
+def _insert(square: np.float32, name: int, filled: int, ids: NDArray[np.int32], squares: NDArray[np.float32]) -> int:
+    """Puts a neighbour in its place among the `filled` nearest so far, equals by name; the number filled then."""
+    k = ids.shape[0]
+    if filled == k and (square > squares[k - 1] or (square == squares[k - 1] and name > ids[k - 1])):
+        return filled
+    at = min(filled, k - 1)
+    while at > 0 and (squares[at - 1] > square or (squares[at - 1] == square and ids[at - 1] > name)):
+        squares[at], ids[at] = squares[at - 1], ids[at - 1]
+        at -= 1
+    squares[at], ids[at] = square, name
+    return min(filled + 1, k)
+
+
+@float_kernel
+def nearest_in_tiles(
+    tiles: Tiles,
+    visits: NDArray[np.int64],
     queries: NDArray[np.float32],
+    leading: NDArray[np.float32],
     own: NDArray[np.int64],
-    begin: int,
-    end: int,
+    asked: NDArray[np.int64],
+    slack: np.float32,
     ids: NDArray[np.int32],
     squares: NDArray[np.float32],
 ) -> None:
-    """points (d, n), queries (m, d) → ids and squares (m, k), rows begin:end: the k nearest points of each query, nearest first.
+    """Rows `asked` of ids and squares (m, k): the names of the k nearest points of those queries, nearest first, ties by name.
 
-    Ties go to the smaller id; the point own[q], if it is not −1, is passed over.
+    Tiles are visited in the order given. What is left out is further than the k-th neighbour so far by the leading coordinates alone,
+    `slack` being more than these can be wrong by. The point own[q] is passed over.
     """
-    n, k = points.shape[1], ids.shape[1]
-    tile = np.empty(_TILE, np.float32)
-    filled = np.zeros(end - begin, np.int64)
-    for first in range(0, n, _TILE):  # the tile of points stays in the cache while all queries of this part pass over it
-        size = min(_TILE, n - first)
-        for q in range(begin, end):
-            _tile_squares(points, np.uintp(first), np.uintp(size), queries, np.uintp(q), tile)
-            count = filled[q - begin]
-            worst = squares[q, k - 1] if count == k else np.float32(np.inf)
+    rows, columns, names, starts, low, high = tiles.rows, tiles.leading, tiles.names, tiles.starts, tiles.low, tiles.high
+    k = ids.shape[1]
+    partial = np.empty(TILE, np.float32)
+    filled = np.zeros(asked.shape[0], np.int64)
+    limits = np.full(asked.shape[0], np.float32(np.inf))
+    for tile in visits:
+        first, size = starts[tile], starts[tile + 1] - starts[tile]
+        for i in range(asked.shape[0]):
+            q = asked[i]
+            if _outside(low, high, tile, leading, q) > limits[i]:
+                continue
+            _tile_squares(columns, np.uintp(first), np.uintp(size), leading, np.uintp(q), partial)
+            count, limit = filled[i], limits[i]
             for t in range(size):
-                value = tile[t]
-                if (value < worst or count < k) and first + t != own[q]:
-                    at = min(count, k - 1)
-                    while at > 0 and squares[q, at - 1] > value:
-                        squares[q, at], ids[q, at] = squares[q, at - 1], ids[q, at - 1]
-                        at -= 1
-                    squares[q, at], ids[q, at] = value, first + t
-                    count = min(count + 1, k)
+                if partial[t] > limit or names[first + t] == own[q]:
+                    continue
+                square = _square(rows, first + t, queries, q)
+                if count < k or square <= squares[q, k - 1]:
+                    count = _insert(square, names[first + t], count, ids[q], squares[q])
                     if count == k:
-                        worst = squares[q, k - 1]
-            filled[q - begin] = count
+                        reach = np.sqrt(squares[q, k - 1]) * np.float32(1.00001) + slack
+                        limit = reach * reach
+            filled[i], limits[i] = count, limit
 
 
 @float_kernel
@@ -1430,7 +1481,7 @@ def spanning_tree(
     names = np.arange(n)
     best = np.full(n, np.float32(np.inf))
     source = np.zeros(n, np.int64)
-    tile = np.empty(_TILE, np.float32)
+    tile = np.empty(TILE, np.float32)
     query = np.empty((1, dimensions), np.float32)
     rest, newest = n, 0
     for edge in range(n - 1):
@@ -1440,8 +1491,8 @@ def spanning_tree(
         points[:, newest] = points[:, rest]
         names[newest], core[newest], best[newest], source[newest] = names[rest], core[rest], best[rest], source[rest]
         newest, least = 0, np.float32(np.inf)
-        for first in range(0, rest, _TILE):
-            size = min(_TILE, rest - first)
+        for first in range(0, rest, TILE):
+            size = min(TILE, rest - first)
             _tile_squares(points, np.uintp(first), np.uintp(size), query, np.uintp(0), tile)
             for t in range(size):
                 x = first + t

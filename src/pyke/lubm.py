@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 
 from pyke.config import RDF_TYPE, Config
 from pyke.errors import UsageError
-from pyke.files import in_order, write_stream
+from pyke.files import write_stream
 from pyke.graph import Census, Graph
 from pyke.ids import Collector
 from pyke.kernels import LINES, LITERALS, STATE_SIZE, TRIPLES, Batch, Bytes, Dictionary, kernel
+from pyke.parallel import in_order
 from pyke.progress import Progress
 
 ONTOLOGY = "http://swat.cse.lehigh.edu/onto/univ-bench.owl"

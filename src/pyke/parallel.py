@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 TASKS_PER_THREAD = 8  # small enough parts that hubs in one of them do not leave the other threads idle
 
@@ -19,3 +24,18 @@ def in_parts(threads: int, size: int, work: Callable[[int, int], None]) -> None:
         return
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(work, borders[:-1], borders[1:]))
+
+
+def in_order(work: Callable[[Item], Result], items: Iterable[Item], threads: int, depth: int | None = None) -> Iterator[Result]:
+    """work(item) for all items, `threads` at a time; the results in the order of the items, at most `depth` (one each, and one) under way."""
+    pending: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="pyke-work")
+    try:
+        for item in items:
+            pending.append(pool.submit(work, item))
+            if len(pending) >= (depth or threads + 1):
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

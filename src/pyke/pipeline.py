@@ -16,7 +16,7 @@ from pyke import documents, files, ids, kernels, memory, planning, rdf, repulsio
 from pyke.checkpoints import Checkpoints
 from pyke.config import Config
 from pyke.embedding import Embedding
-from pyke.errors import EmptyGraph, UsageError
+from pyke.errors import EmptyGraph, Interrupted, UsageError
 from pyke.graph import Census, Graph, Matrix, Repellers
 from pyke.planning import Plan, Sizes
 from pyke.progress import Progress
@@ -156,12 +156,7 @@ def embed(inputs: Inputs, *, preset: str = "default", progress: Progress | None 
     >>> len(e.nearest("http://example.com/father#anna", k=3))
     3
     """
-    return embed_config(inputs, Config.preset(preset, **parameters), progress)
-
-
-def embed_config(inputs: Inputs, config: Config, progress: Progress | None = None) -> Embedding:
-    """The same with a Config."""
-    return Run(inputs, config, progress).embed()
+    return Run(inputs, Config.preset(preset, **parameters), progress).embed()
 
 
 def embed_to(
@@ -176,7 +171,10 @@ def embed_to(
     with files.work_directory(target) as work:
         if not resume and (work / "positions").exists():
             run.progress.note("Starting anew: the checkpoint of an earlier run is given up (--resume would have gone on from it).")
-        embedding = run.embed(Checkpoints(work, run.fingerprint(), config.checkpoint_seconds, resume))
+        try:
+            embedding = run.embed(Checkpoints(work, run.fingerprint(), config.checkpoint_seconds, resume))
+        except Interrupted as stopped:
+            raise Interrupted(stopped.signal_number, "The same command with --resume goes on from the last checkpoint.") from None
         with run.stage("writing"):
             embedding.save(target, force)
     embedding.manifest["stages"] = [asdict(stage) for stage in run.stages]

@@ -18,6 +18,7 @@ COLOURS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860")
 LINES = (*COLOURS, "#da8bc3", "#8c8c8c", "#ccb974", "#64b5cd", "#2f4b7c", "#a05195", "#003f5c")
 MARKERS = "osD^vPX<>*hp8"
 FORMATS = ("png", "svg", "pdf")
+_UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def project(vectors: Floats, dimensions: int = 2) -> Floats:
@@ -100,5 +101,5 @@ def drawn(figure: Any, form: str) -> bytes:
         raise UsageError(f"a figure cannot be written as {form!r}; it can be: {', '.join(FORMATS)}")
     buffer = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "pyke"}):
-        figure.savefig(buffer, format=form, dpi=130, metadata={"Date": None} if form == "svg" else None)
+        figure.savefig(buffer, format=form, dpi=130, metadata=_UNDATED.get(form))
     return buffer.getvalue()

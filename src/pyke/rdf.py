@@ -7,9 +7,7 @@ other syntaxes, takes the same way without being checked again.
 from __future__ import annotations
 
 import secrets
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +20,7 @@ from pyke.errors import SyntaxProblem, UsageError
 from pyke.files import Input, read_ahead
 from pyke.graph import Census, Problem
 from pyke.kernels import Bytes as Text
+from pyke.parallel import in_order
 from pyke.progress import Progress
 from pyke.sandbox import odd_iri
 
@@ -169,20 +168,19 @@ def read_batches(documents: Sequence[Document], config: Config, census: Census, 
             raise UsageError(f"base is {config.base!r}; it must be an absolute IRI: {error}") from None
     seed = secrets.randbits(64)
     done = 0
-    with ThreadPoolExecutor(config.threads, thread_name_prefix="pyke-read") as pool:
-        for number, document in enumerate(documents):
-            with Input(document.name, document.compression) as source:
-                complaints = _Complaints(document, config, census)
-                reader = _BlockReader(document, number if len(documents) > 1 else None, config, seed)
-                blocks = _first_part(blocks_of(document, source, config, complaints.add), source, share)
-                lines = 0
-                for stretch in _in_order(pool, reader.read, read_ahead(blocks), 2 * config.threads + 1):
-                    for line, message in stretch.problems:
-                        complaints.add(lines + line, message)
-                    lines += stretch.lines
-                    yield from stretch.batches
-                    progress.advance(done + source.consumed)
-                done += source.consumed
+    for number, document in enumerate(documents):
+        with Input(document.name, document.compression) as source:
+            complaints = _Complaints(document, config, census)
+            reader = _BlockReader(document, number if len(documents) > 1 else None, config, seed)
+            blocks = _first_part(blocks_of(document, source, config, complaints.add), source, share)
+            lines = 0
+            for stretch in in_order(reader.read, read_ahead(blocks), config.threads, depth=2 * config.threads + 1):
+                for line, message in stretch.problems:
+                    complaints.add(lines + line, message)
+                lines += stretch.lines
+                yield from stretch.batches
+                progress.advance(done + source.consumed)
+            done += source.consumed
     census.bytes = done
 
 
@@ -192,14 +190,3 @@ def _first_part(blocks: Iterator[Text], source: Input, share: float) -> Iterator
         yield block
         if share < 1 and source.consumed >= share * source.size:
             return
-
-
-def _in_order(pool: ThreadPoolExecutor, work: Callable[[Text], _Stretch], blocks: Iterable[Text], depth: int) -> Iterator[_Stretch]:
-    """Results in the order of the blocks, at most `depth` of them under way."""
-    pending: deque[Future[_Stretch]] = deque()
-    for block in blocks:
-        pending.append(pool.submit(work, block))
-        if len(pending) >= depth:
-            yield pending.popleft().result()
-    while pending:
-        yield pending.popleft().result()

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyke.errors import UsageError
 from pyke.files import write_file
-from pyke.plots import draw_to, drawn
+from pyke.plots import FORMATS, draw_to, drawn
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
@@ -32,9 +33,19 @@ class Table:
     best: frozenset[tuple[int, int]] = frozenset()
 
 
+_PAGES = (".html", ".htm")
+
+
+def check_report(path: Path) -> None:
+    """Refuses a report that could not be written, before there is anything to report."""
+    form = path.suffix.lower()
+    if form not in _PAGES and form.lstrip(".") not in FORMATS:
+        raise UsageError(f"the report {path} has no ending that can be written; there are: html, {', '.join(FORMATS)}")
+
+
 def write_report(path: Path, title: str, tables: Sequence[Table], figure: Any) -> None:
     """Writes a page (.html), or the figure (.png, .svg, .pdf)."""
-    if path.suffix.lower() in (".html", ".htm"):
+    if path.suffix.lower() in _PAGES:
         write_file(path, page(title, tables, figure).encode())
     else:
         draw_to(figure, path)

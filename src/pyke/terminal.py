@@ -42,7 +42,12 @@ def inert(text: str) -> str:
     """Text from a graph, made safe to print: no markup, no control characters."""
     from rich.markup import escape
 
-    return escape("".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text))
+    return escape(printable(text))
+
+
+def printable(text: str) -> str:
+    """Text without control characters."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
 def print_json(value: Any) -> None:
@@ -156,7 +161,7 @@ class _Plain(Progress):
 
     def note(self, message: str) -> None:
         """A line."""
-        self._say(message)
+        self._say(printable(message))
 
 
 class _Live(_Plain):
@@ -204,7 +209,7 @@ class _Live(_Plain):
 
     def note(self, message: str) -> None:
         """A line above the bars."""
-        self.bars.console.print(message, highlight=False)
+        self.bars.console.print(inert(message), highlight=False)
 
 
 PATIENCE = 1.0  # seconds

@@ -99,8 +99,11 @@ def evaluate(
     from pyke.embedding import load
     from pyke.errors import UsageError
     from pyke.evaluate import tables
-    from pyke.pipeline import embed_config
+    from pyke.plots import scores_over_mu
+    from pyke.reports import check_report, write_report
 
+    if report:
+        check_report(report)
     measures = scores.Measures(_numbers(mu), purity=not no_purity, exact=True if exact else None, threads=settings.threads)
     is_embedding = len(inputs) == 1 and (Path(inputs[0]) / "manifest.json").is_file()
     if is_embedding and held_out is not None:
@@ -109,13 +112,11 @@ def evaluate(
         if held_out is not None:
             found = scores.evaluate_held_out(inputs, settings, held_out, measures, progress)
         else:
-            embedding = load(inputs[0]) if is_embedding else embed_config(inputs, settings, progress)
-            found = scores.evaluate(embedding, measures, progress)
+            found = (
+                scores.evaluate(load(inputs[0]), measures, progress) if is_embedding else scores.evaluate_graph(inputs, settings, measures, progress)
+            )
     shown = tables.evaluation_tables(found)
     if report:
-        from pyke.plots import scores_over_mu
-        from pyke.reports import write_report
-
         name = ", ".join(Path(given).name or given for given in inputs)
         write_report(report, f"Evaluation of {name}", shown, scores_over_mu({found.protocol: {name: found.types.scores}}))
     if json_:
@@ -159,8 +160,9 @@ def compare(
     from pyke.evaluate.compare import Contest
     from pyke.evaluate.compare import compare as run
     from pyke.evaluate.rivals import METHODS
-    from pyke.reports import write_report
+    from pyke.reports import check_report, write_report
 
+    check_report(report)
     measures = Measures(_numbers(mu), purity=not no_purity, exact=True if exact else None, threads=settings.threads)
     chosen = [name.strip() for name in methods.split(",") if name.strip()] if methods else list(METHODS)
     contest = Contest(chosen, held_out, parse_duration(time_limit), measures)
@@ -202,8 +204,10 @@ def tune(
     from pyke.evaluate.tune import tune as run
     from pyke.files import write_file
     from pyke.plots import trials_figure
-    from pyke.reports import write_report
+    from pyke.reports import check_report, write_report
 
+    if report:
+        check_report(report)
     if output.exists() and not force:
         raise OutputExists(f"{output} exists; --force replaces it")
     with terminal.Shown() as progress:

@@ -11,12 +11,12 @@ from pyke.config import Config
 from pyke.embedding import Embedding
 from pyke.evaluate.held_out import Split, split
 from pyke.evaluate.purity import Purity, purity
-from pyke.evaluate.type_prediction import TypePrediction, TypeTable, require_classes, score
+from pyke.evaluate.type_prediction import TypePrediction, TypeTable, require_classes, score, usable_mu
 from pyke.graph import Floats, Graph, Ids
 from pyke.pipeline import Inputs, Run
 from pyke.progress import Progress
 
-__all__ = ["MEASURES", "Evaluation", "Measures", "evaluate", "evaluate_held_out"]
+__all__ = ["MEASURES", "Evaluation", "Measures", "evaluate", "evaluate_graph", "evaluate_held_out"]
 
 IN_GRAPH, HELD_OUT = "in-graph", "held-out"
 
@@ -61,6 +61,15 @@ def evaluate(embedding: Embedding, measures: Measures = MEASURES, progress: Prog
     return measure_in_graph(embedding.vectors, embedding.types, measures, progress or Progress())
 
 
+def evaluate_graph(inputs: Inputs, config: Config | None = None, measures: Measures = MEASURES, progress: Progress | None = None) -> Evaluation:
+    """Embeds a graph, then scores the embedding by the paper's protocol."""
+    run = Run(inputs, config or Config(), progress)
+    graph = run.read()
+    require_classes(TypeTable.of(graph.types))
+    usable_mu(measures.mu, graph.census.typed_subjects - 1)  # before the embedding
+    return measure_in_graph(run.embed_graph(graph).vectors, graph.types, measures, run.progress)
+
+
 def evaluate_held_out(
     inputs: Inputs, config: Config | None = None, fraction: float = 0.2, measures: Measures = MEASURES, progress: Progress | None = None
 ) -> Evaluation:
@@ -68,6 +77,7 @@ def evaluate_held_out(
     config = config or Config()
     run = Run(inputs, config, progress)
     parts = split(run.read(), fraction, config.seed, config.type_predicate)
+    usable_mu(measures.mu, len(parts.known))
     return measure_held_out(run.embed_graph(parts.graph).vectors, parts, measures, run.progress)
 
 

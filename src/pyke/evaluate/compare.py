@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +21,12 @@ from pyke.config import Config
 from pyke.errors import MissingLibrary, OutputExists, UsageError
 from pyke.evaluate import MEASURES, Evaluation, Measures, graph_of, measure_held_out, measure_in_graph, rivals
 from pyke.evaluate.held_out import split
+from pyke.evaluate.type_prediction import usable_mu
 from pyke.files import file_hash, write_file
 from pyke.graph import Floats, Graph
 from pyke.pipeline import Inputs, Run
 from pyke.progress import Progress
+from pyke.version import __version__
 
 OK, TIME_LIMIT, FAILED = "ok", "time limit", "failed"
 LOOK_EVERY = 0.2  # seconds between two looks at a method that runs
@@ -77,25 +81,32 @@ def compare(
     `kept` is a JSON file: rows that it has are not computed again, and each new one is added to it at once.
     """
     config, contest, progress = config or Config(), contest or Contest(), progress or Progress()
-    for name in contest.methods:
-        rivals.method(name)
-    if not contest.methods:
+    methods = list(dict.fromkeys(contest.methods))
+    if not methods:
         raise UsageError("no method to compare is named")
-    graph = graph_of(inputs, config, progress)
+    require_libraries(methods)
     settings = _settings(inputs, config, contest)
     rows = {} if kept is None or force else _kept_rows(kept, settings)
+    graph = graph_of(inputs, config, progress)
     title = ", ".join(Path(document.name).name for document in Run(inputs, config).documents)
     with tempfile.TemporaryDirectory(prefix="pyke-compare-") as folder:
         arena = _Arena(graph, config, contest, Path(folder), progress)
-        for name in contest.methods:
+        for name in methods:  # each row is kept before the next begins
             if name not in rows or (rows[name].status == TIME_LIMIT and (rows[name].seconds or 0) < contest.time_limit):
                 rows[name] = arena.run(name)
-            comparison = Comparison(title, settings, tuple(rows[method] for method in contest.methods if method in rows))
+            comparison = Comparison(title, settings, tuple(rows[method] for method in methods if method in rows))
             if kept is not None:
-                others = tuple(row for method, row in rows.items() if method not in contest.methods)
+                others = tuple(row for method, row in rows.items() if method not in methods)
                 everything = Comparison(title, settings, comparison.rows + others).as_dict()
                 write_file(kept, json.dumps(everything, indent=1, ensure_ascii=False).encode())
     return comparison
+
+
+def require_libraries(methods: Iterable[str]) -> None:
+    """Refuses methods whose libraries are not installed, before hours are spent on the others."""
+    for chosen in map(rivals.method, methods):
+        if chosen.library and importlib.util.find_spec(chosen.library) is None:
+            raise MissingLibrary(chosen.library, f"{chosen.title} (leave it out with --methods, or install it)", "baselines")
 
 
 class _Arena:
@@ -104,6 +115,7 @@ class _Arena:
     def __init__(self, graph: Graph, config: Config, contest: Contest, folder: Path, progress: Progress) -> None:
         self.graph, self.config, self.contest, self.folder, self.progress = graph, config, contest, folder, progress
         self.parts = split(graph, contest.fraction, config.seed, config.type_predicate)
+        usable_mu(contest.measures.mu, len(self.parts.known))
         for name, which in (("in-graph", graph), ("held-out", self.parts.graph)):
             Checkpoints(folder / name, {}, 0, resume=False).save_graph(which, now=True)
 
@@ -131,8 +143,8 @@ class _Arena:
         """The vectors that a method gives in a process of its own, and what they took."""
         output = self.folder / f"{name}-{protocol}"
         command = [sys.executable, "-m", "pyke.evaluate.rivals", name, str(self.folder / protocol), str(output), json.dumps(self.config.as_dict())]
-        self.progress.stage(name)
-        with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors) as child:
+        self.progress.stage(name, unit="s")
+        with tempfile.TemporaryFile("w+", errors="replace") as errors, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors) as child:
             try:
                 _wait(child, self.contest.time_limit, self.progress)
             finally:
@@ -140,8 +152,6 @@ class _Arena:
             if child.wait():
                 errors.seek(0)
                 lines = errors.read().strip().splitlines() or [f"exit code {child.returncode}"]
-                if child.returncode == MissingLibrary.exit_code:
-                    raise UsageError(lines[-1])
                 raise _Failed(lines[-1])
         return np.load(output / "vectors.npy", mmap_mode="r", allow_pickle=False), json.loads((output / "manifest.json").read_bytes())
 
@@ -154,7 +164,7 @@ def _wait(child: subprocess.Popen[bytes], limit: float, progress: Progress) -> N
     """Waits for a child, hearing signals meanwhile."""
     began = time.monotonic()
     while time.monotonic() - began < limit:
-        progress.advance(0)
+        progress.advance(int(time.monotonic() - began))
         try:
             child.wait(LOOK_EVERY)
             return
@@ -166,11 +176,13 @@ def _wait(child: subprocess.Popen[bytes], limit: float, progress: Progress) -> N
 def _settings(inputs: Inputs, config: Config, contest: Contest) -> dict[str, Any]:
     """All that rows of one comparison have in common."""
     documents = Run(inputs, config).documents
-    if any(document.name == "-" for document in documents):
-        raise UsageError("standard input can be read only once: save it to a file to compare")
+    if any(not os.path.isfile(document.name) for document in documents):
+        raise UsageError("standard input or a pipe can be read only once: save it to a file to compare")
     hashes = [file_hash(Path(document.name)) for document in documents]
     measures = {"mu": list(contest.measures.mu) if contest.measures.mu else None, "purity": contest.measures.purity, "exact": contest.measures.exact}
-    made: dict[str, Any] = json.loads(json.dumps({"inputs": hashes, "held_out": contest.fraction, **measures, **config.effective()}))
+    made: dict[str, Any] = json.loads(
+        json.dumps({"inputs": hashes, "held_out": contest.fraction, "program": __version__, **measures, **config.effective()})
+    )
     return made
 
 
@@ -181,9 +193,10 @@ def _kept_rows(kept: Path, settings: dict[str, Any]) -> dict[str, Row]:
     try:
         found = json.loads(kept.read_bytes())
         rows = {row["method"]: Row(**row) for row in found["rows"]}
+        before = dict(found["settings"])
     except (OSError, ValueError, KeyError, TypeError):
         raise OutputExists(f"{kept} is there, but it is no comparison; --force replaces it") from None
-    if found.get("settings") != settings:
-        changed = [key for key, value in settings.items() if found.get("settings", {}).get(key) != value]
+    if before != settings:
+        changed = [key for key, value in settings.items() if before.get(key) != value]
         raise OutputExists(f"{kept} has a comparison with other settings ({', '.join(changed)}); name another report, or --force to replace it")
     return {name: row for name, row in rows.items() if row.status != FAILED}

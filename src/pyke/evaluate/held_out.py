@@ -35,4 +35,5 @@ def split(graph: Graph, fraction: float, seed: int, type_predicate: str) -> Spli
     is_withheld[table.subjects[chosen]] = True
     smaller, new_ids = without(graph, is_typing(graph, type_predicate) & is_withheld[graph.subjects], type_predicate)
     known, asked = table.rows(np.flatnonzero(~chosen)), table.rows(np.flatnonzero(chosen))
-    return Split(smaller, replace(known, subjects=new_ids[known.subjects]), replace(asked, subjects=new_ids[asked.subjects]))
+    classes = new_ids[table.class_ids]
+    return Split(smaller, *(replace(part, subjects=new_ids[part.subjects], class_ids=classes) for part in (known, asked)))

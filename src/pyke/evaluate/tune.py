@@ -49,7 +49,7 @@ class Tuning:
     @property
     def best(self) -> Trial | None:
         """The trial with the greatest score, the first of equals; none if the settings at the start were as good."""
-        scored = [trial for trial in self.trials if trial.score is not None and trial.score > (self.base_score or 0)]
+        scored = [trial for trial in self.trials if trial.score is not None and trial.score > (-1 if self.base_score is None else self.base_score)]
         return max(scored, key=lambda trial: trial.score or 0) if scored else None
 
     @property

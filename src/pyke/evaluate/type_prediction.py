@@ -77,7 +77,7 @@ def usable_mu(wanted: Sequence[int] | None, others: int) -> tuple[int, ...]:
             raise NothingToScore("there is one typed subject; its type cannot be predicted from others")
         return usable
     if not wanted or min(wanted) < 1:
-        raise UsageError(f"μ is {', '.join(map(str, wanted)) or 'missing'}; it must be at least 1")
+        raise UsageError(f"μ is {min(wanted, default='missing')}; it must be at least 1")
     if max(wanted) > others:
         raise NothingToScore(f"μ is {max(wanted)}, but only {others:,} typed subjects can be neighbours. Take a smaller μ.")
     return tuple(sorted(set(wanted)))

@@ -1,0 +1,446 @@
+"""Comparisons: rows that are kept, methods that fail or take too long, and the page that shows it all.
+
+The libraries of the rivals are played by modules of ours, a few lines each, that the child finds first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Command
+from pyke import terminal
+from pyke.config import Config
+from pyke.errors import Interrupted, MissingLibrary, NothingToScore, OutputExists, UsageError
+from pyke.evaluate import Measures, evaluate, evaluate_held_out, rivals, tables
+from pyke.evaluate.compare import FAILED, OK, TIME_LIMIT, Comparison, Contest, Row, compare
+from pyke.pipeline import Run
+from pyke.progress import Progress
+
+pytest.importorskip("fast_hdbscan")
+
+CONFIG = Config(dimensions=8)
+OPTIONS = ("--dimensions", "8")
+
+# What stands for gensim: as much of it as we use.
+WORKING = """
+class Word2Vec:
+    def __init__(self, sentences, vector_size, **_):
+        import numpy as np
+        words = sorted({word for sentence in sentences for word in sentence})
+        self.wv = type("", (), {"index_to_key": words, "vectors": np.array([[VALUE] * vector_size] * len(words), np.float32)})
+"""
+
+
+def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Puts a module in the place of gensim, for processes that begin from now on."""
+    (folder / "library" / "gensim").mkdir(parents=True, exist_ok=True)
+    (folder / "library" / "gensim" / "__init__.py").write_text("" if "class" in code else code)
+    (folder / "library" / "gensim" / "models.py").write_text(code)
+    shutil.rmtree(folder / "library" / "gensim" / "__pycache__", ignore_errors=True)
+    monkeypatch.setenv("PYTHONPATH", str(folder / "library"))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+
+@pytest.fixture(scope="module")
+def played(typed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, Path]:
+    """A comparison of two methods, and the file that keeps it."""
+    kept = tmp_path_factory.mktemp("played") / "comparison.json"
+    return compare(typed, CONFIG, Contest(["pyke", "random"]), kept), kept
+
+
+@pytest.fixture
+def kept(played: tuple[Comparison, Path], tmp_path: Path) -> Path:
+    """A copy of what was kept."""
+    return Path(shutil.copy(played[1], tmp_path / "comparison.json"))
+
+
+@pytest.fixture
+def no_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on, nobody embeds anything."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a method was run again")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+
+
+def rows_in(path: Path) -> dict[str, dict[str, Any]]:
+    return {row["method"]: row for row in json.loads(path.read_text())["rows"]}
+
+
+def tampered(path: Path, method: str, **changes: Any) -> None:
+    """Changes a kept row, so that it can be told from one that was computed."""
+    content = json.loads(path.read_text())
+    (row,) = [row for row in content["rows"] if row["method"] == method]
+    row.update(changes)
+    path.write_text(json.dumps(content))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rows
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_has_both_protocols_purity_seconds_and_memory(played: tuple[Comparison, Path]) -> None:
+    comparison, path = played
+    assert [row.method for row in comparison.rows] == ["pyke", "random"]
+    for row in comparison.rows:
+        assert row.status == OK
+        assert row.in_graph is not None
+        assert row.held_out is not None
+        assert 0 <= (row.seconds or -1) < 60
+        assert (row.peak_bytes or 0) > 10**7
+        assert 0 <= row.in_graph["purity"]["weighted"] <= 1
+        assert row.held_out["types"]["votes"]["top_1"] >= 0
+    assert json.loads(path.read_text()) == json.loads(json.dumps(comparison.as_dict()))
+
+
+def test_the_scores_are_those_of_an_embedding_by_itself(played: tuple[Comparison, Path], typed: Path) -> None:
+    row = played[0].rows[0]
+    assert row.in_graph is not None
+    assert row.held_out is not None
+    alone = evaluate(Run(typed, CONFIG).embed()).as_dict()
+    assert row.in_graph == {"types": alone["types"], "purity": alone["purity"]}
+    assert row.held_out["types"] == evaluate_held_out(typed, CONFIG).as_dict()["types"]
+
+
+def test_pyke_beats_chance_where_types_can_be_told(played: tuple[Comparison, Path]) -> None:
+    ours, chance = (tables.scores_of(row.held_out or {})[10] for row in played[0].rows)
+    assert ours > 0.8 > chance
+
+
+@pytest.mark.usefixtures("no_children")
+def test_a_kept_row_is_not_computed_again(kept: Path, typed: Path) -> None:
+    tampered(kept, "pyke", seconds=12345.0)
+    comparison = compare(typed, CONFIG, Contest(["pyke", "random"]), kept)
+    assert [row.seconds for row in comparison.rows if row.method == "pyke"] == [12345.0]
+    assert rows_in(kept)["pyke"]["seconds"] == 12345.0
+
+
+@pytest.mark.usefixtures("no_children")
+@pytest.mark.parametrize("methods", [["pyke", "random"], ["random", "pyke"], ["random"]])
+def test_rows_come_in_the_order_in_which_methods_are_named(kept: Path, typed: Path, methods: list[str]) -> None:
+    """One that is not named stays in the file."""
+    comparison = compare(typed, CONFIG, Contest(methods), kept)
+    assert [row.method for row in comparison.rows] == methods
+    assert set(rows_in(kept)) == {"pyke", "random"}
+
+
+@pytest.mark.usefixtures("no_children")
+def test_a_method_that_is_named_twice_is_one_row(kept: Path, typed: Path) -> None:
+    comparison = compare(typed, CONFIG, Contest(["random", "pyke", "random"]), kept)
+    assert [row.method for row in comparison.rows] == ["random", "pyke"]
+    assert len(json.loads(kept.read_text())["rows"]) == 2
+
+
+def test_only_the_new_method_is_computed(kept: Path, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(tmp_path, monkeypatch, WORKING.replace("VALUE", "1.0"))
+    tampered(kept, "pyke", seconds=12345.0)
+    comparison = compare(typed, CONFIG, Contest(["word2vec", "pyke"]), kept)
+    assert [(row.method, row.status) for row in comparison.rows] == [("word2vec", OK), ("pyke", OK)]
+    assert {name: row["seconds"] == 12345.0 for name, row in rows_in(kept).items()} == {"word2vec": False, "pyke": True, "random": False}
+
+
+@pytest.mark.usefixtures("no_children")
+def test_threads_do_not_make_another_comparison(kept: Path, typed: Path) -> None:
+    assert len(compare(typed, Config(dimensions=8, threads=1), Contest(["pyke"]), kept).rows) == 1
+
+
+@pytest.mark.usefixtures("no_children")
+@pytest.mark.parametrize(
+    ("config", "contest", "words"),
+    [
+        (Config(dimensions=9), Contest(["pyke"]), "dimensions"),
+        (Config(dimensions=8, seed=1), Contest(["pyke"]), "seed"),
+        (CONFIG, Contest(["pyke"], fraction=0.3), "held_out"),
+        (CONFIG, Contest(["pyke"], measures=Measures(mu=[1])), "mu"),
+        (CONFIG, Contest(["pyke"], measures=Measures(purity=False)), "purity"),
+    ],
+)
+def test_a_comparison_with_other_settings_is_left_alone(kept: Path, typed: Path, config: Config, contest: Contest, words: str) -> None:
+    before = kept.read_bytes()
+    with pytest.raises(OutputExists, match=rf"other settings \({words}\).*--force"):
+        compare(typed, config, contest, kept)
+    assert kept.read_bytes() == before
+
+
+@pytest.mark.usefixtures("no_children")
+def test_a_comparison_on_another_graph_is_left_alone(kept: Path, typed: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.nt"
+    other.write_text(typed.read_text() + "<http://e/a> <http://e/p> <http://e/b> .\n")
+    with pytest.raises(OutputExists, match=r"other settings \(inputs\)"):
+        compare(other, CONFIG, Contest(["pyke"]), kept)
+
+
+NO_COMPARISON = [b"", b"no JSON", b"[]", b"3", b"{}", b'{"rows": 3}', b'{"rows": [{"method": "pyke"}]}', b'{"rows": [{"x": 1}]}', b'{"rows": [3]}',
+                 b'{"rows": []}', b'{"rows": [], "settings": 3}', b'{"rows": [], "settings": []}', b"\xff"]  # fmt: skip
+
+
+@pytest.mark.usefixtures("no_children")
+@pytest.mark.parametrize("content", NO_COMPARISON, ids=repr)
+def test_a_file_that_keeps_no_comparison_is_left_alone(typed: Path, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "comparison.json"
+    path.write_bytes(content)
+    with pytest.raises(OutputExists, match="--force"):
+        compare(typed, CONFIG, Contest(["pyke"]), path)
+    assert path.read_bytes() == content
+
+
+def test_force_replaces_what_is_there(kept: Path, typed: Path) -> None:
+    """Also the rows of methods that are not asked for."""
+    tampered(kept, "random", seconds=12345.0)
+    comparison = compare(typed, CONFIG, Contest(["random"]), kept, force=True)
+    assert comparison.rows[0].seconds != 12345.0
+    assert set(rows_in(kept)) == {"random"}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What goes wrong
+# ---------------------------------------------------------------------------------------------------------------------
+
+HURRY = Contest(["pyke", "random"], time_limit=0.001)
+
+
+def test_a_method_over_the_time_limit_has_a_star(typed: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "comparison.json"
+    comparison = compare(typed, CONFIG, HURRY, kept)
+    assert [(row.status, row.seconds) for row in comparison.rows] == [(TIME_LIMIT, 0.001)] * 2
+    table = tables.comparison_table(comparison)
+    assert [set(row[1:]) for row in table.rows] == [{"*"}, {"*"}]
+    assert not table.best
+    assert rows_in(kept)["random"]["status"] == TIME_LIMIT
+
+
+def test_a_method_that_took_too_long_is_tried_again_only_if_it_gets_more_time(kept: Path, typed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"status": TIME_LIMIT, "seconds": 5.0, "peak_bytes": None, "in_graph": None, "held_out": None}
+    tampered(kept, "random", **row)
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("it was tried again"))
+        for limit in (1.0, 5.0):
+            assert compare(typed, CONFIG, Contest(["random"], time_limit=limit), kept).rows[0].status == TIME_LIMIT
+    assert compare(typed, CONFIG, Contest(["random"], time_limit=60), kept).rows[0].status == OK
+
+
+FAILURES = {
+    "an exception": ("raise RuntimeError('out of luck')", "RuntimeError: out of luck"),
+    "a signal": ("import os; os.kill(os.getpid(), 9)", "exit code -9"),
+    "no finite numbers": (WORKING.replace("VALUE", "float('nan')"), "Word2Vec gave numbers that are not finite"),
+    "no Unicode": (r"import os; os.write(2, b'\xff\xfe broken\n'); os._exit(1)", "broken"),
+}
+
+
+class Noted(Progress):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+@pytest.mark.parametrize(("code", "reason"), FAILURES.values(), ids=FAILURES)
+def test_a_method_that_fails_has_a_dagger_and_a_reason(code: str, reason: str, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(tmp_path, monkeypatch, code)
+    kept, progress = tmp_path / "comparison.json", Noted()
+    comparison = compare(typed, CONFIG, Contest(["word2vec"]), kept, progress=progress)
+    assert comparison.rows[0].status == FAILED
+    assert reason in comparison.rows[0].reason
+    assert [note for note in progress.notes if "Word2Vec failed" in note and reason in note]
+    assert set(tables.comparison_table(comparison).rows[0][1:]) == {"†"}
+    assert reason in rows_in(kept)["word2vec"]["reason"]
+
+
+def test_the_others_go_on_after_a_failure_and_the_failed_one_is_tried_again(
+    kept: Path, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(tmp_path, monkeypatch, "raise RuntimeError('out of luck')")
+    contest = Contest(["word2vec", "random"])
+    assert [row.status for row in compare(typed, CONFIG, contest, kept).rows] == [FAILED, OK]
+    stand_in(tmp_path, monkeypatch, WORKING.replace("VALUE", "1.0"))
+    assert [row.status for row in compare(typed, CONFIG, contest, kept).rows] == [OK, OK]
+
+
+def test_what_a_failing_method_says_cannot_speak_to_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    """The last line of its errors is shown as it is: no markup, no control characters."""
+    for progress in (terminal._Live(), terminal._Plain()):
+        progress.note("Word2Vec failed: [/b] [red]x\x1b[31m")
+        shown = capfd.readouterr().err
+        assert "[/b] [red]x" in shown
+        assert "\x1b[31m" not in shown
+
+
+def test_a_library_that_is_not_installed_is_named_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rivals.METHODS, "absent", rivals.Method("Absent", rivals.chance, "no_such_library"))
+    with pytest.raises(MissingLibrary, match=r"Absent .* needs no_such_library, which is not installed"):
+        compare("not even looked for.nt", contest=Contest(["pyke", "absent"]))
+
+
+def test_a_library_that_cannot_be_loaded_fails_by_its_name(pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(tmp_path, monkeypatch, "raise ImportError")
+    run = pyke("compare", typed, *OPTIONS, "--methods", "word2vec", "--report", tmp_path / "comparison.html")
+    assert run.returncode == 0
+    assert "Word2Vec needs gensim, which is not installed: pip install 'pyke-embeddings[baselines]'" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+class StopAt(Progress):
+    """Hears a signal when a method begins."""
+
+    def __init__(self, method: str) -> None:
+        self._method, self._now = method, False
+
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
+        self._now = name == self._method
+
+    def advance(self, done: int) -> None:
+        if self._now:
+            raise Interrupted(2)
+
+
+def test_what_is_finished_before_a_signal_is_kept(typed: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "comparison.json"
+    with pytest.raises(Interrupted):
+        compare(typed, CONFIG, Contest(["random", "pyke"]), kept, progress=StopAt("pyke"))
+    assert set(rows_in(kept)) == {"random"}
+
+
+@pytest.mark.usefixtures("no_children")
+def test_what_cannot_be_compared_is_refused_before_anything_runs(typed: Path) -> None:
+    with pytest.raises(UsageError, match="no method 'transh'"):
+        compare(typed, CONFIG, Contest(["pyke", "transh"]))
+    with pytest.raises(UsageError, match="no method"):
+        compare(typed, CONFIG, Contest([]))
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        compare(typed, CONFIG, Contest(["pyke"], fraction=1.0))
+
+
+@pytest.mark.usefixtures("no_children")
+@pytest.mark.parametrize("mu", [0, 50, 61])
+def test_a_mu_that_cannot_be_is_refused_before_anything_runs(typed: Path, mu: int) -> None:
+    """Of 61 typed subjects 12 are asked, so that 49 can be their neighbours."""
+    with pytest.raises((UsageError, NothingToScore), match=f"μ is {mu}"):
+        compare(typed, CONFIG, Contest(["pyke"], measures=Measures(mu=[1, mu])))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tables and the command line
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def row(method: str, score: float, **changes: Any) -> Row:
+    types = {"scores": {"1": 0.5, "10": score}, "votes": {"top_1": score, "micro_f1": score, "macro_f1": 0.0}}
+    pure = {"weighted": 0.5, "mean": 0.25, "noise": 0.125}
+    return Row(**{"method": method, "status": OK, "seconds": 1.5, "peak_bytes": 10**8, "in_graph": {"types": types, "purity": pure},
+                  "held_out": {"types": types, "purity": None}, **changes})  # fmt: skip
+
+
+def test_the_best_of_each_measure_stands_out() -> None:
+    rows = (row("pyke", 0.75), row("random", 0.25), Row("transe", TIME_LIMIT, 60.0), Row("cp", FAILED, reason="x"))
+    table = tables.comparison_table(Comparison("x.nt", {"dimensions": 8, "held_out": 0.2}, rows))
+    assert table.rows[0] == ["PYKE", "0.750", "0.750", "0.750", "0.750", "0.500", "0.250", "12%", "1.5", "100 MB"]
+    assert [list(cells[1:]) for cells in table.rows[2:]] == [["*"] * 9, ["†"] * 9]
+    assert table.best == {(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 5), (0, 6), (1, 6)}
+    text = tables.markdown(table).splitlines()
+    assert text[2].startswith("| PYKE | **0.750** | ")
+    assert len(text) == 6
+    assert len({line.count("|") for line in text}) == 1
+
+
+def test_a_measure_that_was_left_out_is_a_dash() -> None:
+    short = row("pyke", 0.5)
+    assert short.in_graph is not None
+    types = {**short.in_graph["types"], "scores": {"1": 0.5}}
+    rows = (row("pyke", 0.5, in_graph={"types": types, "purity": None}),)
+    table = tables.comparison_table(Comparison("x.nt", {"dimensions": 8, "held_out": 0.2}, rows))
+    assert [table.rows[0][at] for at in (1, 5, 6, 7)] == ["–"] * 4
+
+
+@pytest.fixture
+def called(typed: Path, tmp_path: Path) -> Path:
+    """A graph with a name that means something to HTML, to Markdown and to the terminal, beside a kept comparison of it."""
+    return Path(shutil.copy(typed, tmp_path / "<b>x[red]$y$ & co.nt"))
+
+
+@pytest.mark.usefixtures("no_children")
+def test_the_command_writes_a_page_that_shows_names_as_they_are(pyke: Command, kept: Path, called: Path) -> None:
+    run = pyke("compare", called, *OPTIONS, "--methods", "random,pyke", "--report", kept.with_suffix(".html"))
+    assert run.returncode == 0, run.stderr
+    page = kept.with_suffix(".html").read_text()
+    assert "&lt;b&gt;x[red]$y$ &amp; co.nt" in page
+    assert "<b>" not in page
+    assert page.index("random vectors") < page.index("<td>PYKE</td>")
+    assert "<b>x[red]$y$ & co.nt" in run.stdout
+    assert "0." in run.stdout
+
+
+@pytest.mark.usefixtures("no_children")
+def test_the_command_speaks_json(pyke: Command, kept: Path, typed: Path) -> None:
+    found = json.loads(pyke("compare", typed, *OPTIONS, "--methods", "pyke", "--report", kept.with_suffix(".html"), "--json").stdout)
+    assert [row["method"] for row in found["rows"]] == ["pyke"]
+    assert found["graph"] == "crafts.nt"
+
+
+@pytest.mark.usefixtures("no_children")
+@pytest.mark.parametrize("name", ["figure.svg", "figure.png", "figure.pdf"])
+def test_the_report_can_be_the_figure_alone(pyke: Command, kept: Path, typed: Path, tmp_path: Path, name: str) -> None:
+    shutil.move(kept, tmp_path / "figure.json")
+    assert pyke("compare", typed, *OPTIONS, "--methods", "pyke", "--report", tmp_path / name).returncode == 0
+    assert (tmp_path / name).stat().st_size > 1000
+
+
+@pytest.mark.usefixtures("no_children")
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--methods", "pyke,transh"), 2, "no method 'transh'; there are: pyke"),
+        (("--methods", ","), 2, "no method"),
+        (("--time-limit", "soon"), 2, "'soon' is no time"),
+        (("--time-limit", "0s"), 2, "no time"),
+        (("--held-out", "0"), 2, "between 0 and 1"),
+        (("--held-out", "1"), 2, "between 0 and 1"),
+        (("--mu", "abc"), 2, "--mu is 'abc'"),
+        (("--mu", "0"), 2, "at least 1"),
+        (("--mu", "61"), 65, "typed subjects can be neighbours"),
+        (("--config", "missing.toml"), 66, "missing.toml"),
+        (("--seed", "1"), 73, "other settings (seed)"),
+        (("--report", "x.xyz"), 2, "png, svg, pdf"),
+        (("--report", "x.json"), 2, "png, svg, pdf"),
+        (("--report", "."), 2, "png, svg, pdf"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_what_cannot_be_compared_has_its_exit_code(
+    pyke: Command, kept: Path, typed: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    """Nobody is embedded before it is said; and all that is there stays as it was."""
+    monkeypatch.chdir(kept.parent)
+    before = {path: path.read_bytes() for path in kept.parent.iterdir()}
+    run = pyke("compare", typed, *OPTIONS, *(() if code == 73 else ("--report", "new.html")), *arguments)
+    assert (run.returncode, words in run.stderr) == (code, True), run.stderr
+    assert "Traceback" not in run.stderr
+    assert {path: path.read_bytes() for path in kept.parent.iterdir()} == before
+
+
+def test_standard_input_cannot_be_compared(pyke: Command, tmp_path: Path, typed: Path) -> None:
+    run = pyke("compare", "-", "--format", "ntriples", "--report", tmp_path / "x.html", "--methods", "random", stdin=typed.read_bytes())
+    assert run.returncode == 2
+    assert "save it to a file" in run.stderr
+
+
+@pytest.mark.usefixtures("no_children")
+def test_a_pipe_cannot_be_compared_either(typed: Path, tmp_path: Path) -> None:
+    """Such as <(zcat graph.nt.gz). Its triples are read, and nothing is left for its hash: all pipes would look alike."""
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, typed.read_bytes())
+        os.close(writing)
+        with pytest.raises(UsageError, match="save it to a file"):
+            compare(f"/dev/fd/{reading}", Config(dimensions=8, format="ntriples"), Contest(["random"]), tmp_path / "comparison.json")
+    finally:
+        os.close(reading)

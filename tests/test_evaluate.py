@@ -1,0 +1,280 @@
+"""Both protocols, from files to scores, and the command that shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import oracle
+from conftest import FAMILY, TYPE, Command
+from pyke.config import RDF_TYPE, Config
+from pyke.embedding import Embedding, load
+from pyke.errors import Interrupted, NothingToScore
+from pyke.evaluate import Evaluation, Measures, evaluate, evaluate_held_out, graph_of, tables
+from pyke.evaluate.held_out import split
+from pyke.pipeline import Run, embed_to
+from pyke.progress import Progress
+
+pytest.importorskip("fast_hdbscan")
+
+CONFIG = Config(dimensions=8)
+
+
+@pytest.fixture(scope="module")
+def embedding(typed: Path) -> Embedding:
+    return Run(typed, CONFIG).embed()
+
+
+@pytest.fixture(scope="module")
+def directory(typed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("embedded") / "out"
+    embed_to(path, typed, CONFIG)
+    return path
+
+
+def plain(embedding: Embedding) -> tuple[list[list[float]], list[set[str]]]:
+    """Vectors and types of the typed subjects, as the oracle takes them."""
+    types: dict[int, set[str]] = {}
+    for s, c in embedding.types.tolist():
+        types.setdefault(s, set()).add(embedding.terms[c])
+    return embedding.vectors[list(types)].astype(np.float64).tolist(), list(types.values())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Protocols
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_an_embedding_scores_what_the_oracle_says(embedding: Embedding) -> None:
+    found = evaluate(embedding)
+    vectors, types = plain(embedding)
+    assert list(found.types.scores) == [1, 3, 5, 10, 15, 30, 50]
+    for mu, score in found.types.scores.items():
+        assert score == pytest.approx(oracle.type_prediction(vectors, types, mu), abs=1e-9)
+    assert found.protocol == "in-graph"
+    assert found.types.asked == 61
+    assert found.purity is not None
+
+
+def test_withheld_types_score_what_the_oracle_says(typed: Path) -> None:
+    found = evaluate_held_out(typed, CONFIG, 0.3)
+    parts = split(Run(typed, CONFIG).read(), 0.3, 0, RDF_TYPE)
+    vectors = Run(None, CONFIG).embed_graph(parts.graph).vectors.astype(np.float64).tolist()
+
+    def types_of(table: Any) -> list[set[str]]:
+        return [{str(c) for c in table.classes[a:b].tolist()} for a, b in zip(table.offsets, table.offsets[1:], strict=False)]
+
+    truth = oracle.Withheld(
+        [vectors[s] for s in parts.known.subjects], types_of(parts.known),
+        [vectors[s] if s >= 0 else None for s in parts.asked.subjects], types_of(parts.asked),
+    )  # fmt: skip
+    assert list(found.types.scores) == [1, 3, 5, 10, 15, 30]
+    for mu, score in found.types.scores.items():
+        assert score == pytest.approx(truth.score(mu), abs=1e-9)
+    assert found.types.votes is not None
+    assert found.types.votes.top_1 == pytest.approx(truth.top_1(10))
+    assert (found.types.votes.micro_f1, found.types.votes.macro_f1) == pytest.approx(truth.f1(10))
+    assert (found.protocol, found.purity) == ("held-out", None)
+
+
+def test_threads_change_no_score(typed: Path, embedding: Embedding) -> None:
+    assert len({json.dumps(evaluate(embedding, Measures(threads=threads)).as_dict()) for threads in (1, 2, 7)}) == 1
+    configs = [Config(dimensions=8, threads=threads) for threads in (1, 3)]
+    assert len({json.dumps(evaluate_held_out(typed, config, measures=Measures(threads=config.threads)).as_dict()) for config in configs}) == 1
+
+
+def test_a_loaded_embedding_scores_as_it_did_before(embedding: Embedding, directory: Path) -> None:
+    assert evaluate(load(directory)) == evaluate(embedding)
+
+
+def test_what_is_measured_can_be_chosen(embedding: Embedding) -> None:
+    found = evaluate(embedding, Measures(mu=[7, 2], purity=False))
+    assert list(found.types.scores) == [2, 7]
+    assert found.purity is None
+
+
+def test_an_evaluation_is_json(typed: Path, embedding: Embedding) -> None:
+    for found in (evaluate(embedding), evaluate_held_out(typed, CONFIG)):
+        assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["types"]["asked"] == found.types.asked
+
+
+def test_an_evaluation_tells_how_far_it_is_and_can_be_stopped(embedding: Embedding) -> None:
+    class Watched(Progress):
+        stages: ClassVar[list[tuple[str, int | None]]] = []
+
+        def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
+            self.stages.append((name, total))
+            if name == "clusters":
+                raise Interrupted(15)
+
+    with pytest.raises(Interrupted):
+        evaluate(embedding, progress=Watched())
+    assert Watched.stages == [("types", 61), ("clusters", 61)]
+
+
+def test_a_graph_without_classes_is_not_worth_embedding(tmp_path: Path) -> None:
+    path = tmp_path / "a.nt"
+    path.write_text("<http://e/a> <http://e/p> <http://e/b> .\n")
+    with pytest.raises(NothingToScore):
+        graph_of(path, CONFIG, Progress())
+
+
+def test_defaults_score_well_on_real_data(data: Path) -> None:
+    """iswc, some of whose IRIs have blanks: both protocols, at μ = 10."""
+    path = data / "iswc.nt.gz"
+    if not path.exists():
+        pytest.skip("no iswc.nt.gz")
+    config, measures = Config(lenient=True), Measures(mu=[10], purity=False)
+    assert evaluate(Run(path, config).embed(), measures).types.scores[10] >= 0.97
+    assert evaluate_held_out(path, config, 0.2, measures).types.scores[10] >= 0.95
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tables and the command line
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def shown(evaluation: Evaluation) -> str:
+    return "\n".join(" ".join([table.title, *table.columns, *(cell for row in table.rows for cell in row), table.note])
+                     for table in tables.evaluation_tables(evaluation))  # fmt: skip
+
+
+def test_tables_say_what_was_measured_and_what_could_not_be(typed: Path, embedding: Embedding) -> None:
+    words = shown(evaluate(embedding, Measures(exact=True)))
+    for some in ("in-graph", "61 subjects asked", "neighbours exact", "Cluster purity", "of the subjects are noise"):
+        assert some in words
+    assert "approximate" not in words
+    seed = next(seed for seed in range(100) if evaluate_held_out(typed, Config(dimensions=2, seed=seed)).types.without_vector)
+    words = shown(evaluate_held_out(typed, Config(dimensions=2, seed=seed)))
+    for some in ("withheld before the embedding", "1 of them without a vector", "top-1", "micro F1", "macro F1"):
+        assert some in words
+
+
+def test_tables_say_that_neighbours_are_approximate(embedding: Embedding) -> None:
+    pytest.importorskip("usearch")
+    words = shown(evaluate(embedding, Measures(exact=False)))
+    assert "neighbours by an index, recall" in words
+    assert "Clusters are approximate" in words
+
+
+def test_the_command_scores_a_directory_and_files_alike(pyke: Command, directory: Path, typed: Path) -> None:
+    from_directory, from_files = (json.loads(pyke("evaluate", given, "--dimensions", "8", "--json").stdout) for given in (directory, typed))
+    assert from_directory == from_files
+    assert from_directory["protocol"] == "in-graph"
+
+
+def test_the_command_shows_tables_and_writes_a_page(pyke: Command, typed: Path, tmp_path: Path) -> None:
+    run = pyke("evaluate", typed, "--held-out", "0.2", "--mu", "1,3", "--dimensions", "8", "--report", tmp_path / "scores.html")
+    assert run.returncode == 0, run.stderr
+    assert "held-out (types withheld before the embedding)" in run.stdout
+    page = (tmp_path / "scores.html").read_text()
+    assert "Evaluation of crafts.nt" in page
+    assert "held-out (types withheld before the embedding)" in page
+
+
+def test_names_of_files_are_shown_as_they_are(pyke: Command, typed: Path, tmp_path: Path) -> None:
+    """A name that means something to HTML, to matplotlib and to the terminal."""
+    path = tmp_path / "<b>$x_{$[red].nt"
+    path.write_text(typed.read_text())
+    for report in ("a.html", "a.svg"):
+        run = pyke("evaluate", path, "--no-purity", "--dimensions", "2", "--report", tmp_path / report)
+        assert run.returncode == 0, run.stderr
+    assert "Evaluation of &lt;b&gt;$x_{$[red].nt" in (tmp_path / "a.html").read_text()
+
+
+def test_the_default_list_shrinks_to_what_is_possible(pyke: Command, family: Path) -> None:
+    """Five are typed."""
+    for options, possible in (((), ["1", "3"]), (("--held-out", "0.2"), ["1", "3"])):
+        run = pyke("evaluate", family, *options, "--json", "--dimensions", "3")
+        assert run.returncode == 0, run.stderr
+        assert list(json.loads(run.stdout)["types"]["scores"]) == possible
+
+
+def test_switches_reach_the_measures(pyke: Command, typed: Path) -> None:
+    found = json.loads(pyke("evaluate", typed, "--no-purity", "--exact", "--mu", "5,2", "--dimensions", "3", "--json").stdout)
+    assert found["purity"] is None
+    assert list(found["types"]["scores"]) == ["2", "5"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("untyped.nt",), 65, "--type-predicate"),
+        (("untyped.nt", "--held-out", "0.2"), 65, "--type-predicate"),
+        (("male.nt",), 65, "one and the same class"),
+        (("one.nt",), 65, "one typed subject"),
+        (("good.nt", "--mu", "5"), 65, "only 4 typed subjects"),
+        (("good.nt", "--mu", "5", "--held-out", "0.2"), 65, "only 4 typed subjects"),
+        (("good.nt", "--mu", "abc"), 2, "--mu is 'abc'"),
+        (("good.nt", "--mu", ""), 2, "--mu is ''"),
+        (("good.nt", "--mu", "0"), 2, "at least 1"),
+        (("good.nt", "--mu", "1,-3"), 2, "at least 1"),
+        (("good.nt", "--held-out", "0"), 2, "between 0 and 1"),
+        (("good.nt", "--held-out", "1"), 2, "between 0 and 1"),
+        (("good.nt", "--held-out", "nan"), 2, "between 0 and 1"),
+        (("good.nt", "--held-out", "0.01"), 65, "leaves nobody"),
+        (("embedded", "--held-out", "0.2"), 2, "needs the RDF files"),
+        (("untyped",), 65, "no subject has a type"),
+        (("missing.nt",), 66, "missing.nt"),
+        (("good.nt", "--config", "missing.toml"), 66, "missing.toml"),
+        (("good.nt", "--config", "good.nt"), 2, "not TOML"),
+        (("good.nt", "--config", "unknown.toml"), 2, "there is no parameter 'kk'"),
+        (("good.nt", "--config", "bad.toml"), 2, "k is 0"),
+        (("good.nt", "--config", "switch.toml"), 2, "rescale"),
+        (("good.nt", "--config", "number.toml"), 2, "type_predicate"),
+        (("good.nt", "--config", "list.toml"), 2, "similarity"),
+        (("good.nt", "--report", "x.xyz"), 2, "png, svg, pdf"),
+        (("good.nt", "--report", "good.nt/x.html"), 74, "cannot write"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_what_cannot_be_scored_has_its_exit_code_and_says_what_to_do(
+    pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, directory: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    untyped = "<http://e/a> <http://e/p> <http://e/b> .\n<http://e/b> <http://e/p> <http://e/c> .\n"
+    contents = {
+        "good.nt": FAMILY,
+        "untyped.nt": untyped,
+        "male.nt": FAMILY.replace("female", "male"),
+        "one.nt": f"{untyped}<http://e/a> {TYPE} <http://e/x> .\n<http://e/a> {TYPE} <http://e/y> .\n",
+        "unknown.toml": "kk = 3\n",
+        "bad.toml": "k = 0\n",
+        "switch.toml": 'rescale = "no"\n',
+        "number.toml": "type_predicate = 5\n",
+        "list.toml": 'similarity = ["ppmi"]\n',
+    }
+    for name, content in contents.items():
+        Path(name).write_text(content)
+    Path("embedded").symlink_to(directory)
+    if "untyped" in arguments:
+        embed_to("untyped", "untyped.nt", Config(dimensions=2))
+    run = pyke("evaluate", *arguments, "--dimensions", "3")
+    assert (run.returncode, words in run.stderr) == (code, True), run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("untyped.nt",), ("good.nt", "--mu", "5"), ("good.nt", "--mu", "0"), ("good.nt", "--report", "x.xyz")], ids=" ".join
+)
+def test_what_cannot_be_scored_is_not_embedded_first(
+    pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """An embedding can take hours."""
+    monkeypatch.chdir(tmp_path)
+    Path("untyped.nt").write_text("<http://e/a> <http://e/p> <http://e/b> .\n")
+    Path("good.nt").write_text(FAMILY)
+    run = pyke("evaluate", *arguments)
+    assert run.returncode in (2, 65)
+    assert "simulation" not in run.stderr
+
+
+def test_the_settings_of_a_file_are_those_of_the_evaluation(pyke: Command, typed: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("dimensions = 3\nk = 4\nseed = 5\n")
+    found = json.loads(pyke("evaluate", typed, "--config", tmp_path / "a.toml", "--no-purity", "--seed", "6", "--json").stdout)
+    truth = evaluate(Run(typed, Config(dimensions=3, k=4, seed=6)).embed(), Measures(purity=False)).as_dict()
+    assert found == json.loads(json.dumps(truth))

@@ -1,0 +1,38 @@
+"""Work on several threads: in parts, and in order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from pyke import parallel
+
+
+def test_every_part_of_a_range_is_worked_on_once() -> None:
+    for threads in (1, 3):
+        seen: list[int] = []
+        parallel.in_parts(threads, 100, lambda begin, end, seen=seen: seen.extend(range(begin, end)))  # type: ignore[misc]
+        assert sorted(seen) == list(range(100))
+
+
+def test_results_come_in_order_and_no_further_ahead_than_there_are_threads() -> None:
+    begun: list[int] = []
+
+    def numbers() -> Iterator[int]:
+        for i in range(100):
+            begun.append(i)
+            yield i
+
+    results = parallel.in_order(lambda i: i * i, numbers(), 3)
+    assert [next(results) for _ in range(10)] == [i * i for i in range(10)]
+    assert len(begun) <= 10 + 4
+    results.close()  # type: ignore[attr-defined]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("pyke-work")]
+
+
+def test_an_error_at_work_is_raised_in_its_turn() -> None:
+    results = parallel.in_order(lambda i: 1 // (3 - i), range(10), 2)
+    with pytest.raises(ZeroDivisionError):
+        list(results)

@@ -1,0 +1,244 @@
+"""Settings that suit a graph: which are tried, what they score, and which are written."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from conftest import Command
+from pyke.config import Config
+from pyke.errors import DivergedError, Interrupted, MissingLibrary, NothingToScore, UsageError
+from pyke.evaluate import Measures, evaluate_held_out, tables
+from pyke.evaluate import tune as module
+from pyke.evaluate.tune import SPACE, Trial, Tuning, settings, tune
+from pyke.pipeline import Run
+from pyke.progress import Progress
+
+pytest.importorskip("scipy")
+
+BASE = Config(dimensions=8, k=5)
+
+
+@pytest.fixture(scope="module")
+def tuned(typed: Path) -> tuple[Tuning, list[Trial]]:
+    """Three trials, and what was told of them."""
+    told: list[Trial] = []
+    return tune(typed, BASE, trials=3, mu=5, told=told.append), told
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The sequence
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trials", [1, 2, 3, 64, 100])
+def test_all_points_are_within_bounds_and_whole_where_they_must_be(trials: int) -> None:
+    points = settings(trials, 0)
+    assert len(points) == trials
+    for point in points:
+        assert list(point) == list(SPACE)
+        for name, (least, greatest, whole) in SPACE.items():
+            assert least <= point[name] <= greatest
+            assert isinstance(point[name], int if whole else float)
+        replace(Config(), **point)
+
+
+def test_the_seed_decides_the_points_and_more_trials_begin_with_the_same() -> None:
+    assert settings(8, 5) == settings(8, 5) != settings(8, 6)
+    assert settings(3, 5) == settings(8, 5)[:3]
+    assert settings(2, 2**64 - 1)
+
+
+def test_the_points_fill_the_space_on_a_logarithmic_scale() -> None:
+    """Of 64 points of a Sobol sequence, 16 fall into each quarter of every parameter (a rounded one may cross a border)."""
+    for name, (least, greatest, _) in SPACE.items():
+        places = [math.log(point[name] / least) / math.log(greatest / least) for point in settings(64, 0)]
+        quarters = [sum(quarter / 4 <= place < (quarter + 1) / 4 or (quarter == 3 and place == 1) for place in places) for quarter in range(4)]
+        assert max(abs(count - 16) for count in quarters) <= 2, (name, quarters)
+
+
+def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(MissingLibrary, match=r"tuning needs scipy.*pyke-embeddings\[evaluate\]"):
+        settings(4, 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Trials
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_every_score_is_that_of_the_held_out_protocol(tuned: tuple[Tuning, list[Trial]], typed: Path) -> None:
+    """Of the settings that were given, and of each that was tried, on the same split."""
+    found, _ = tuned
+    for score, config in [(found.base_score, BASE)] + [
+        (trial.score, replace(BASE, **point)) for trial, point in zip(found.trials, settings(3, 0), strict=True)
+    ]:
+        assert score == evaluate_held_out(typed, config, 0.2, Measures(mu=[5])).types.scores[5]
+
+
+def test_trials_come_in_the_order_of_the_sequence_and_are_told_one_by_one(tuned: tuple[Tuning, list[Trial]]) -> None:
+    found, told = tuned
+    assert list(found.trials) == told
+    assert [{name: getattr(trial, name) for name in SPACE} for trial in found.trials] == settings(3, 0)
+    assert all(trial.seconds > 0 for trial in found.trials)
+
+
+def test_the_same_seed_finds_the_same(tuned: tuple[Tuning, list[Trial]], typed: Path) -> None:
+    again = tune(typed, BASE, trials=3, mu=5)
+    assert [trial.score for trial in again.trials] == [trial.score for trial in tuned[0].trials]
+    assert again.config == tuned[0].config
+
+
+def trial(score: float | None, k: int = 10) -> Trial:
+    return Trial(k, 0.5, 0.05, 20, score, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("base_score", "scores", "best"),
+    [
+        (0.5, [0.4, 0.7, 0.6], 1),
+        (0.5, [0.7, 0.7], 0),
+        (0.5, [None, 0.6], 1),
+        (0.5, [0.5, 0.4, None], None),
+        (0.5, [None, None], None),
+        (None, [0.1, 0.2], 1),
+        (None, [None, 0.0], 1),
+        (None, [None], None),
+        (0.0, [0.0], None),
+    ],
+)
+def test_the_best_is_the_first_that_beats_the_settings_at_the_start(base_score: float | None, scores: list[float | None], best: int | None) -> None:
+    """What diverged has no score, which is less than any."""
+    found = Tuning(BASE, base_score, tuple(trial(score, 10 + number) for number, score in enumerate(scores)), 10)
+    assert found.best == (None if best is None else found.trials[best])
+    if best is None:
+        assert found.config == BASE
+    else:
+        assert found.config == replace(BASE, k=10 + best, omega=0.5, energy_release=0.05, dimensions=20)
+
+
+def test_a_trial_that_diverges_has_no_score_and_the_others_go_on(typed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = settings(2, 0)
+    embed = Run.embed_graph
+
+    def diverging(run: Run, *arguments: object) -> object:
+        if run.config.k == first["k"]:
+            raise DivergedError("too far")
+        return embed(run, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Run, "embed_graph", diverging)
+    found = tune(typed, BASE, trials=2, mu=5)
+    assert first["k"] not in (second["k"], BASE.k)
+    assert found.trials[0].score is None
+    assert found.trials[1].score is not None
+    assert found.base_score is not None
+    assert "diverged" in tables.trial_line(found.trials[0])
+    assert "1 of them diverged" in tables.tuning_table(found).note
+
+
+def test_tuning_can_be_stopped(typed: Path) -> None:
+    class Stop(Progress):
+        def advance(self, done: int) -> None:
+            if done == 1:
+                raise Interrupted(2)
+
+    with pytest.raises(Interrupted):
+        tune(typed, BASE, trials=50, mu=5, progress=Stop())
+
+
+def test_what_cannot_be_tuned_is_refused(typed: Path, family: Path) -> None:
+    with pytest.raises(UsageError, match="trials is 0"):
+        tune(typed, BASE, trials=0)
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        tune(typed, BASE, trials=1, fraction=0)
+    with pytest.raises(UsageError, match="at least 1"):
+        tune(typed, BASE, trials=1, mu=0)
+    with pytest.raises(NothingToScore, match="μ is 10, but only 4"):
+        tune(family, BASE, trials=1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tables and the command line
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_the_start_and_then_the_best_first() -> None:
+    found = Tuning(BASE, 0.5, (trial(0.4), trial(None), trial(0.9, 7)), 10)
+    table = tables.tuning_table(found)
+    assert [row[0] for row in table.rows] == ["start", "1", "2"]
+    assert [row[5] for row in table.rows] == ["0.500", "0.900", "0.400"]
+    assert table.rows[1][1] == "7"
+    assert table.best == {(1, 5)}
+    kept = tables.tuning_table(Tuning(BASE, 0.5, (trial(0.4),), 10))
+    assert kept.best == {(0, 5)}
+    assert "None beat the settings at the start" in kept.note
+    assert [row[5] for row in tables.tuning_table(Tuning(BASE, None, (trial(None),), 10)).rows] == ["–"]
+
+
+def test_the_command_writes_the_best_settings_for_embed(pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("start.toml").write_text('k = 2\ndimensions = 2\nomega = 0.01\nsimilarity = "ppmi"\n')
+    run = pyke("tune", typed, "--trials", "2", "--mu", "5", "--config", "start.toml", "--report", "tuned.html", "--json")
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert len(found["trials"]) == 2
+    assert run.stderr.count("→") == 2, "a line for each trial"
+    written = Config.read("tuned.toml")
+    best = found["best"] or {"k": 2, "dimensions": 2, "omega": 0.01, "energy_release": Config().energy_release}
+    assert written == Config(similarity="ppmi", **{name: best[name] for name in SPACE})
+    assert "<table>" in Path("tuned.html").read_text()
+    assert pyke("embed", typed, "-o", "out", "--config", "tuned.toml").returncode == 0
+    assert json.loads(Path("out/manifest.json").read_text())["config"]["k"] == written.k
+
+
+def test_the_command_keeps_the_start_if_nothing_beats_it(pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All four parameters are written, also where they are the defaults: the file says what was found."""
+    monkeypatch.setattr(module, "measure_held_out", lambda *_: _Half())
+    run = pyke("tune", typed, "--trials", "1", "-o", tmp_path / "best.toml")
+    assert run.returncode == 0, run.stderr
+    text = (tmp_path / "best.toml").read_text()
+    assert {line.split(" = ")[0] for line in text.splitlines()} == set(SPACE)
+    assert Config.read(tmp_path / "best.toml") == Config()
+    assert "None beat the settings at the start" in run.stdout
+
+
+class _Half:
+    """Stands for an evaluation in which everything scores one half."""
+
+    class types:
+        scores: ClassVar = {10: 0.5}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--trials", "0"), 2, "trials is 0"),
+        (("--held-out", "0"), 2, "between 0 and 1"),
+        (("--held-out", "1"), 2, "between 0 and 1"),
+        (("--mu", "0"), 2, "at least 1"),
+        (("--mu", "50"), 65, "only 49 typed subjects"),
+        (("-o", "taken.toml"), 73, "--force"),
+        (("--config", "missing.toml"), 66, "missing.toml"),
+        (("--config", "taken.toml"), 2, "there is no parameter 'kk'"),
+        (("--report", "x.xyz"), 2, "png, svg, pdf"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_what_cannot_be_tuned_has_its_exit_code(
+    pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    """It is said before hours of trials, not after them."""
+    monkeypatch.chdir(tmp_path)
+    Path("taken.toml").write_text("kk = 3\n")
+    run = pyke("tune", typed, "--trials", "1", *arguments)
+    assert (run.returncode, words in run.stderr) == (code, True), run.stderr
+    assert "Traceback" not in run.stderr
+    assert "→" not in run.stderr, "no trial was made"
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.toml"]
