@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench baselines clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -17,9 +17,14 @@ lint: $(READY)
 	$(BIN)/ruff format --check src tests bench examples
 	$(BIN)/mypy
 
-bench: $(READY)
-	$(BIN)/pip install -q --disable-pip-version-check -e ".[bench]"
+bench: baselines
 	$(BIN)/python bench/all.py
+
+# The libraries of `pyke compare`. torch comes first: asked for by another package, pip would take a build with gigabytes of CUDA.
+baselines: $(READY)
+	$(BIN)/pip install -q --disable-pip-version-check "torch==2.13.0"
+	$(BIN)/pip install -q --disable-pip-version-check -e ".[baselines]"
+	@$(BIN)/python -c 'import importlib.metadata as m, sys; cuda = [d.name for d in m.distributions() if d.name.startswith("nvidia")]; sys.exit(f"torch brought CUDA packages: {cuda}. Install its CPU build first." if cuda else 0)'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "PYKE needs Python 3.11 or newer; say where it is: make PYTHON=python3.12"; exit 1; }

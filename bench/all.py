@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("startup", "reading", "lubm_speed", "gather", "memory", "end_to_end", "evaluation", "determinism", "kills")
+NAMES = (
+    "startup", "reading", "gather", "memory", "end_to_end", "determinism", "kills", "lubm_speed", "lubm_counts", "lubm_scaling", "paper_variants",
+    "evaluation", "comparisons",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -134,6 +134,7 @@ def finish(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]], misses
     if as_json:
         print(json.dumps({"rows": rows, "misses": misses}, indent=1))
     else:
-        table(columns, rows)
+        if columns:
+            table(columns, rows)
         print("\n".join(f"MISSED: {miss}" for miss in misses) or "All targets met.")
     raise SystemExit(bool(misses))
