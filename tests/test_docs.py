@@ -50,4 +50,6 @@ def test_every_option_in_the_documents_exists() -> None:
 
 
 def _options(code: str) -> list[str]:
+    if code.startswith("python "):  # a benchmark, which has options of its own
+        return []
     return [word for word in shlex.split(code.split("#")[0], posix=False) if re.fullmatch(r"--[a-z-]+", word)] if "--" in code else []

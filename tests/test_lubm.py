@@ -20,6 +20,7 @@ from pyke.config import Config
 from pyke.errors import Interrupted, OutputExists, UsageError
 from pyke.graph import LITERAL, Graph, Ids
 from pyke.lubm import Universities
+from pyke.lubm import university as one
 from pyke.pipeline import Run
 from pyke.progress import Progress
 from test_cli import process
@@ -62,7 +63,7 @@ MIXED = (2**30, 1000, 11, 4, 5, 3, 1, 1000)
 )
 def test_random_numbers_are_those_of_java(seed: int, bounds: tuple[int, ...], results: list[int]) -> None:
     random = np.array([lubm._seed_of(0, seed)], np.uint64)
-    assert [lubm.draw(random, bound) for bound in bounds] == results
+    assert [one.draw(random, bound) for bound in bounds] == results
 
 
 def test_the_seed_of_a_university_is_the_benchmarks() -> None:
@@ -74,9 +75,9 @@ def test_the_seed_of_a_university_is_the_benchmarks() -> None:
 def test_picking_is_drawing_from_a_list_that_shrinks(k: int, m: int) -> None:
     random, same = np.array([12345], np.uint64), np.array([12345], np.uint64)
     out = np.empty(k, np.int64)
-    lubm.pick(random, m, out, np.empty(168, np.int64))
+    one.pick(random, m, out, np.empty(168, np.int64))
     pool = list(range(m))
-    assert out.tolist() == [pool.pop(lubm.draw(same, len(pool))) for _ in range(k)]
+    assert out.tolist() == [pool.pop(one.draw(same, len(pool))) for _ in range(k)]
     assert random[0] == same[0]
 
 
@@ -90,14 +91,14 @@ def _stepped(state: int, steps: int) -> int:
 def test_every_department_has_the_sizes_and_the_random_state_of_the_benchmarks(seed: int, university: int) -> None:
     start = lubm._seed_of(seed, university)
     desk = lubm._desk(start)
-    lubm.draw(desk.random, 11)  # the number of departments
+    one.draw(desk.random, 11)  # the number of departments
     for _, _, number, *sizes, steps, state in (row for row in TRACE if row[:2] == (seed, university)):
-        rows = desk.rows[: lubm.emit_department(desk, 0, number, lubm.FIRST_UNIVERSITY + university)]
+        rows = desk.rows[: one.emit_department(desk, 0, number, one.FIRST_UNIVERSITY + university)]
         counts = desk.counts.tolist()
-        teaching = int((rows[:, 1] == lubm.ASSISTS).sum())
-        research = int((rows[:, 2] == lubm.FIRST_CLASS + lubm.RESEARCH).sum())
-        head = int(rows[rows[:, 1] == lubm.HEAD, 0][0])
-        chair = head - lubm.FIRST_DEPARTMENT - number * lubm.STRIDE - int(lubm.FIRST_OF[lubm.FULL])
+        teaching = int((rows[:, 1] == one.ASSISTS).sum())
+        research = int((rows[:, 2] == one.FIRST_CLASS + one.RESEARCH).sum())
+        head = int(rows[rows[:, 1] == one.HEAD, 0][0])
+        chair = head - one.FIRST_DEPARTMENT - number * one.STRIDE - int(one.FIRST_OF[one.FULL])
         assert [*counts[:6], teaching, research, counts[6], chair, *counts[7:10]] == sizes
         assert int(desk.random[0]) == state == _stepped(start, steps)
 
@@ -234,7 +235,7 @@ def test_the_graph_has_the_counts_of_the_benchmarks_own_and_so_of_the_paper(whic
         assert named(graph, graph.types[:, 1]) == {key: row[column] for key, row in CLASSES_OF.items()}
 
 
-LINKS = lubm.PREDICATES[lubm.FIRST_LINK :]
+LINKS = one.PREDICATES[one.FIRST_LINK :]
 
 
 def named(graph: Graph, column: Ids) -> dict[str, int]:

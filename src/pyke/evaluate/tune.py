@@ -80,23 +80,38 @@ def tune(
     parts = split(graph_of(inputs, config, progress), fraction, config.seed, config.type_predicate)
     measures = Measures(mu=[mu], purity=False, threads=config.threads)
 
-    def attempt(tried: Config) -> Trial:
+    def attempt(tried: Config, number: int) -> Trial:
         began = time.perf_counter()
+        heard = _Heard(progress, number)
         try:
-            vectors = Run(None, tried).embed_graph(parts.graph).vectors
-            score = measure_held_out(vectors, parts, measures, Progress()).types.scores[mu]
+            vectors = Run(None, tried, heard).embed_graph(parts.graph).vectors
+            score = measure_held_out(vectors, parts, measures, heard).types.scores[mu]
         except DivergedError:
             score = None
         return Trial(tried.k, tried.omega, tried.energy_release, tried.dimensions, score, time.perf_counter() - began)
 
     progress.stage("trials", trials + 1, "trials")
-    first = attempt(config)
+    first = attempt(config, 0)
     done = []
     for number, point in enumerate(points, 1):
-        progress.advance(number)
-        done.append(attempt(replace(config, **point)))
+        done.append(attempt(replace(config, **point), number))
         told(done[-1])
     return Tuning(config, first.score, tuple(done), mu)
+
+
+class _Heard(Progress):
+    """Tells nothing of what a trial does, but lets a signal be heard while it does it."""
+
+    def __init__(self, outer: Progress, number: int) -> None:
+        self._outer, self._number = outer, number
+
+    def advance(self, done: int) -> None:  # noqa: ARG002
+        """Only the number of the trial is told."""
+        self._outer.advance(self._number)
+
+    def iteration(self, number: int, energy: float, objective: float, displacement: float) -> None:  # noqa: ARG002
+        """Only the number of the trial is told."""
+        self._outer.advance(self._number)
 
 
 def settings(trials: int, seed: int) -> list[dict[str, Any]]:
