@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import common
-from pyke import reports
+from pyke import plots, reports
 from pyke.evaluate import tables
 from pyke.evaluate.compare import Comparison, Row
 
@@ -63,6 +63,7 @@ def main() -> None:
         kept = json.loads(report.with_suffix(".json").read_bytes())
         comparison = Comparison(kept["graph"], kept["settings"], tuple(Row(**row) for row in kept["rows"]))
         done[graph] = comparison
+        plots.draw_to(tables.curves(comparison), report.with_suffix(".png"))
         misses += misses_of(comparison)
         if not options.json:
             print(f"\n{graph}\n\n{tables.markdown(tables.comparison_table(comparison))}", flush=True)

@@ -67,8 +67,9 @@ def scores_over_mu(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> A
             style = {"linewidth": 2.6, "zorder": 3} if number == 0 else {"linewidth": 1.2}
             axes.plot(places, [line[mu] for mu in sorted(line)], marker=MARKERS[number % len(MARKERS)], markersize=4,
                       color=LINES[number % len(LINES)], label=name, **style)  # fmt: skip
-        axes.set(title=title, xlabel="μ", ylabel="prediction score", ylim=(0, 1.02), xticks=range(len(sizes)), xticklabels=sizes)
+        axes.set(title=title, xlabel="μ", ylim=(0, 1.02), xticks=range(len(sizes)), xticklabels=sizes)
         axes.grid(alpha=0.25)
+    figure.axes[0].set_ylabel("prediction score")
     if len(lines) > 1:
         axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     return figure

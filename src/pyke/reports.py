@@ -17,7 +17,7 @@ body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; marg
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } p { color: #555; max-width: 50rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; } th, td { padding: .25rem .8rem; text-align: right; }
 th { border-bottom: 2px solid #999; font-weight: 600; } td { border-bottom: 1px solid #e4e4e4; }
-th:first-child, td:first-child { text-align: left; } td.best { font-weight: 700; } svg { max-width: 100%; height: auto; }
+th:first-child, td:first-child { text-align: left; } td.best { font-weight: 700; } svg { max-width: 100%; height: auto; margin-top: 1.5rem; }
 div.wide { overflow-x: auto; }
 """
 
@@ -54,13 +54,13 @@ def write_report(path: Path, title: str, tables: Sequence[Table], figure: Any) -
 def page(title: str, tables: Sequence[Table], figure: Any) -> str:
     """One page of HTML."""
     image = drawn(figure, "svg").decode()
-    parts = [f"<h1>{html.escape(title)}</h1>", *(_table(table) for table in tables), image[image.index("<svg") :]]
+    parts = [f"<h1>{html.escape(title)}</h1>", *(_table(table, title) for table in tables), image[image.index("<svg") :]]
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
     body = "\n".join(parts)
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, page_title: str) -> str:
     head = "".join(f"<th>{html.escape(column)}</th>" for column in table.columns)
     body = "\n".join(
         "<tr>" + "".join(f"<td{' class=best' if (r, c) in table.best else ''}>{html.escape(cell)}</td>" for c, cell in enumerate(row)) + "</tr>"
@@ -68,4 +68,5 @@ def _table(table: Table) -> str:
     )
     note = f"<p>{html.escape(table.note)}</p>" if table.note else ""
     cells = f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
-    return f"<h2>{html.escape(table.title)}</h2>\n{note}<div class=wide>{cells}</div>"
+    heading = "" if table.title == page_title else f"<h2>{html.escape(table.title)}</h2>\n"
+    return f"{heading}{note}<div class=wide>{cells}</div>"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pyke import plots
 from pyke.config import format_size
 from pyke.evaluate import Evaluation
-from pyke.evaluate.compare import FAILED, OK, TIME_LIMIT, Comparison, Row
+from pyke.evaluate.compare import FAILED, TIME_LIMIT, Comparison, Row
 from pyke.evaluate.rivals import METHODS
 from pyke.evaluate.tune import Trial, Tuning
 from pyke.evaluate.type_prediction import REFERENCE_MU
@@ -49,51 +50,61 @@ def evaluation_tables(evaluation: Evaluation) -> list[Table]:
     return tables
 
 
+def _seconds(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A measure: where it stands in a row, how it is written, and whether the greatest is marked as the best."""
+
+    title: str
+    path: str
+    form: Callable[[Any], str] = decimal
+    marked: bool = False
+
+    def value(self, row: Row) -> Any:
+        """The measure, or None where it was not taken."""
+        found: Any = asdict(row)
+        for name in self.path.split("/"):
+            found = scores_of(found).get(REFERENCE_MU) if name == "score" else found.get(name)
+            if found is None:
+                return None
+        return found
+
+
+_COLUMNS = (
+    _Column(f"in-graph, μ={REFERENCE_MU}", "in_graph/score", marked=True),
+    _Column(f"held-out, μ={REFERENCE_MU}", "held_out/score", marked=True),
+    _Column("top-1", "held_out/types/votes/top_1", marked=True),
+    _Column("micro F1", "held_out/types/votes/micro_f1", marked=True),
+    _Column("purity by size", "in_graph/purity/weighted", marked=True),
+    _Column("mean purity", "in_graph/purity/mean"),
+    _Column("noise", "in_graph/purity/noise", "{:.0%}".format),
+    _Column("seconds", "seconds", _seconds),
+    _Column("memory", "peak_bytes", format_size),
+)
+
+
 def comparison_table(comparison: Comparison) -> Table:
     """A row per method, the best of each measure marked."""
-    columns = [
-        "method",
-        f"in-graph, μ={REFERENCE_MU}",
-        f"held-out, μ={REFERENCE_MU}",
-        "top-1",
-        "micro F1",
-        "purity, weighted",
-        "mean",
-        "noise",
-        "seconds",
-        "memory",
-    ]
-    values = [_values(row) for row in comparison.rows]
-    rows = [[METHODS[row.method].title, *(_cell(row, value, form) for value, form in zip(line, _FORMS, strict=True))]
-            for row, line in zip(comparison.rows, values, strict=True)]  # fmt: skip
-    best = set()
-    for column in range(6):
-        scores = [line[column] for line in values if line[column] is not None]
-        best |= {(r, column + 1) for r, line in enumerate(values) if scores and line[column] == max(scores)}
+    cells, best = [[METHODS[row.method].title] for row in comparison.rows], set()
+    for number, column in enumerate(_COLUMNS, 1):
+        values = [column.value(row) for row in comparison.rows]
+        greatest = max((value for value in values if value is not None), default=None)
+        for r, (row, value) in enumerate(zip(comparison.rows, values, strict=True)):
+            cells[r].append(_SIGNS.get(row.status) or ("–" if value is None else column.form(value)))
+            if column.marked and value is not None and value == greatest:
+                best.add((r, number))
     note = (f"The same triples, {comparison.settings['dimensions']} dimensions, the same measures. In-graph is the paper's protocol; held-out "
             f"withholds all types of {comparison.settings['held_out']:.0%} of the subjects before the embedding. Seconds are from the graph in "
-            "memory to its vectors. * over the time limit; † failed.")  # fmt: skip
-    return Table(f"Comparison on {comparison.graph}", columns, rows, note, frozenset(best))
+            "memory to its vectors. * over the time limit; † failed")  # fmt: skip
+    reasons = "; ".join(f"{METHODS[row.method].title}: {row.reason}" for row in comparison.rows if row.reason)
+    title = f"Comparison on {comparison.graph}"
+    return Table(title, ["method", *(column.title for column in _COLUMNS)], cells, f"{note}{f' ({reasons})' if reasons else ''}.", frozenset(best))
 
 
-_FORMS = [decimal] * 6 + [lambda noise: "–" if noise is None else f"{noise:.0%}", lambda s: f"{s:.1f}" if s < 10 else f"{s:.0f}", format_size]
-
-
-def _cell(row: Row, value: Any, form: Any) -> str:
-    if row.status == OK:
-        return "–" if value is None else str(form(value))
-    return {TIME_LIMIT: "*", FAILED: "†"}[row.status]
-
-
-def _values(row: Row) -> list[Any]:
-    if row.status != OK or row.in_graph is None or row.held_out is None:
-        return [None] * 9
-    pure = row.in_graph["purity"] or {}
-    votes = row.held_out["types"]["votes"]
-    return [
-        scores_of(row.in_graph).get(REFERENCE_MU), scores_of(row.held_out).get(REFERENCE_MU), votes["top_1"], votes["micro_f1"],
-        pure.get("weighted"), pure.get("mean"), pure.get("noise"), row.seconds, row.peak_bytes,
-    ]  # fmt: skip
+_SIGNS = {TIME_LIMIT: "*", FAILED: "†"}
 
 
 def scores_of(result: Mapping[str, Any]) -> dict[int, float]:
