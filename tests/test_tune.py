@@ -12,10 +12,11 @@ from typing import ClassVar
 import pytest
 
 from conftest import Command
-from pyke.config import Config
+from pyke.config import RDF_TYPE, Config
 from pyke.errors import DivergedError, Interrupted, MissingLibrary, NothingToScore, UsageError
-from pyke.evaluate import Measures, evaluate_held_out, tables
+from pyke.evaluate import Measures, evaluate_held_out, measure_held_out, tables
 from pyke.evaluate import tune as module
+from pyke.evaluate.held_out import split
 from pyke.evaluate.tune import SPACE, Trial, Tuning, settings, tune
 from pyke.pipeline import Run
 from pyke.progress import Progress
@@ -75,12 +76,24 @@ def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_score_is_that_of_the_held_out_protocol(tuned: tuple[Tuning, list[Trial]], typed: Path) -> None:
-    """Of the settings that were given, and of each that was tried, on the same split."""
+    """Of the settings that were given, and of each that was tried, on one split; the winner again, on that of evaluate_held_out."""
     found, _ = tuned
+    parts = split(Run(typed, BASE).read(), 0.2, BASE.seed + 1, RDF_TYPE)
     for score, config in [(found.base_score, BASE)] + [
         (trial.score, replace(BASE, **point)) for trial, point in zip(found.trials, settings(3, 0), strict=True)
     ]:
-        assert score == evaluate_held_out(typed, config, 0.2, Measures(mu=[5])).types.scores[5]
+        vectors = Run(None, config).embed_graph(parts.graph).vectors
+        assert score == measure_held_out(vectors, parts, Measures(mu=[5]), Progress()).types.scores[5]
+    if found.winner:
+        winner = replace(BASE, **{name: getattr(found.winner, name) for name in SPACE})
+        for confirmed, config in ((found.base_confirmed, BASE), (found.confirmed, winner)):
+            assert confirmed == evaluate_held_out(typed, config, 0.2, Measures(mu=[5])).types.scores[5]
+
+
+def test_a_winner_that_loses_on_the_second_split_is_not_taken() -> None:
+    for confirmed, is_taken in ((0.6, True), (0.5, False), (0.4, False), (None, False)):
+        found = Tuning(BASE, 0.5, (trial(0.7),), 5, base_confirmed=0.5, confirmed=confirmed)
+        assert (found.best == found.winner, found.config != BASE) == (is_taken, is_taken)
 
 
 def test_trials_come_in_the_order_of_the_sequence_and_are_told_one_by_one(tuned: tuple[Tuning, list[Trial]]) -> None:
@@ -139,8 +152,8 @@ def test_a_trial_that_diverges_has_no_score_and_the_others_go_on(typed: Path, mo
     assert found.trials[0].score is None
     assert found.trials[1].score is not None
     assert found.base_score is not None
-    assert "diverged" in tables.trial_line(found.trials[0])
-    assert "1 of them diverged" in tables.tuning_table(found).note
+    assert "no score" in tables.trial_line(found.trials[0])
+    assert "1 without a score" in tables.tuning_table(found).note
 
 
 def test_tuning_can_be_stopped(typed: Path) -> None:

@@ -126,18 +126,20 @@ class Config:
             raise NoInput(f"cannot open {os.fspath(path)}: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{os.fspath(path)} is not TOML: {error}") from None
-        named = preset if preset != "default" else found.pop("preset", preset)
-        found.pop("preset", None)
+        named = found.pop("preset", "default")
         try:
-            return cls.preset(str(named), **{**found, **{key: value for key, value in changes.items() if value is not None}})
+            cls.preset(str(named), **found)
         except UsageError as error:
             raise UsageError(f"{os.fspath(path)}: {error}") from None
+        given = {key: value for key, value in changes.items() if value is not None}
+        return cls.preset(preset if preset != "default" else str(named), **{**found, **given})
 
     def as_toml(self, always: Iterable[str] = ()) -> str:
         """What differs from the defaults, and what is named in `always`, for `read`."""
         default = Config()
-        chosen = [field.name for field in fields(self) if field.name in always or getattr(self, field.name) != getattr(default, field.name)]
-        return "".join(f"{name} = {json.dumps(getattr(self, name), ensure_ascii=False)}\n" for name in chosen if getattr(self, name) is not None)
+        deciding = [field.name for field in fields(self) if field.name not in _WITHOUT_EFFECT]
+        chosen = [name for name in deciding if name in always or getattr(self, name) != getattr(default, name)]
+        return "".join(f"{name} = {_as_toml(getattr(self, name))}\n" for name in chosen if getattr(self, name) is not None)
 
     def as_dict(self) -> dict[str, Any]:
         """All parameters, for the manifest."""
@@ -146,6 +148,11 @@ class Config:
     def effective(self) -> dict[str, Any]:
         """The parameters that decide the result: two runs that agree on them end with the same bits."""
         return {name: value for name, value in asdict(self).items() if name not in _WITHOUT_EFFECT}
+
+
+def _as_toml(value: Any) -> str:
+    """A value as TOML writes it, which is as JSON does but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke import kernels
-from pyke.errors import MissingLibrary
+from pyke.errors import DataError, MissingLibrary
 from pyke.graph import Floats, Ids
 from pyke.parallel import in_parts
 from pyke.progress import Progress
@@ -19,6 +19,8 @@ GROUPS_AT_ONCE = 64  # of queries, between two looks at the clock
 TILE = kernels.TILE  # points or queries in a group, at most
 LEADING = 32  # coordinates that are looked at first
 RECALL_SAMPLE = 1_000  # queries asked again exactly
+
+LEAST_SIZE, GREATEST_SIZE = 1e-15, 1e15  # of the largest coordinate
 
 # HNSW, as its authors name them: links per node, candidates while building and while searching.
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 128
@@ -71,9 +73,11 @@ def nearest_of_many(
     Exact among few points, by usearch among many, unless `exact` says which; equally distant points come by id if exact.
     """
     own = np.full(len(queries), -1, np.int64) if own is None else own
-    if len(points) <= EXACT_UP_TO if exact is None else exact:
-        return _exactly(points, queries, k, own, threads, progress or Progress())
-    return _by_index(points, queries, k, own, threads, progress or Progress())
+    size = max(float(part) for rows in (points, queries) for part in (rows.max(initial=0), -rows.min(initial=0)))
+    if not (size == 0 or LEAST_SIZE < size < GREATEST_SIZE):
+        raise DataError(f"the largest coordinate is {size:.3g}: squared distances would leave the range of 32-bit numbers. Scale the vectors.")
+    search = _exactly if (len(points) <= EXACT_UP_TO if exact is None else exact) else _by_index
+    return search(points, queries, k, own, threads, progress or Progress())
 
 
 def _exactly(points: Floats, queries: Floats, k: int, own: NDArray[np.int64], threads: int, progress: Progress) -> Neighbours:
@@ -85,7 +89,6 @@ def _exactly(points: Floats, queries: Floats, k: int, own: NDArray[np.int64], th
     groups = _leaves(leading)
     slack = np.float32(1e-6 * np.sqrt(max(_greatest_square(points, middle), _greatest_square(queries, middle))))
     ids, squares = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.float32)
-    done = [0]
 
     def some(begin: int, end: int) -> None:
         for asked in groups[begin:end]:
@@ -93,10 +96,9 @@ def _exactly(points: Floats, queries: Floats, k: int, own: NDArray[np.int64], th
             gaps = np.maximum(0, np.maximum(tiles.low - high, low - tiles.high))
             visits = np.argsort(np.einsum("ij,ij->i", gaps, gaps), kind="stable")
             kernels.nearest_in_tiles(tiles, visits, queries, leading, own, asked, slack, ids, squares)
-            done[0] += len(asked)
 
     for begin in range(0, len(groups), GROUPS_AT_ONCE):
-        progress.advance(done[0])
+        progress.advance(min(begin * TILE, len(queries) - 1))
         size = min(GROUPS_AT_ONCE, len(groups) - begin)
         in_parts(threads, size, lambda first, last, at=begin: some(at + first, at + last))  # type: ignore[misc]
     return Neighbours(ids, squares, True, 1.0)
@@ -161,6 +163,8 @@ def _by_index(points: Floats, queries: Floats, k: int, own: NDArray[np.int64], t
         progress.advance((len(queries) + begin) // 2)
         part = slice(begin, begin + ROWS_AT_ONCE)
         found = index.search(np.ascontiguousarray(queries[part]), k + 1, threads=threads)
+        if len(queries) and int(found.counts.min()) < min(k + 1, len(points)):
+            raise DataError("the index found fewer neighbours than asked for; ask for exact ones (--exact)")
         ids[part], squares[part] = _without_own(found.keys.astype(np.int32), found.distances, own[part])
     asked = np.linspace(0, len(queries) - 1, min(RECALL_SAMPLE, len(queries)), dtype=np.int64)
     furthest = _exactly(points, queries[asked], k, own[asked], threads, Progress()).squares[:, -1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from pyke.clusters import hdbscan
 from pyke.config import Config
 from pyke.embedding import Embedding
+from pyke.errors import MissingLibrary
 from pyke.evaluate.held_out import Split, split
 from pyke.evaluate.purity import Purity, purity
 from pyke.evaluate.type_prediction import TypePrediction, TypeTable, require_classes, score, usable_mu
@@ -29,6 +31,11 @@ class Measures:
     purity: bool = True
     exact: bool | None = None  # by the number of points
     threads: int = Config().threads
+
+    def require_libraries(self) -> None:
+        """Refuses what an optional library is missing for, before any work."""
+        if self.purity and importlib.util.find_spec("fast_hdbscan") is None:
+            raise MissingLibrary("fast_hdbscan", "cluster purity (--no-purity leaves it out)", "evaluate")
 
 
 MEASURES = Measures()
@@ -58,11 +65,13 @@ def evaluate(embedding: Embedding, measures: Measures = MEASURES, progress: Prog
     >>> sorted(evaluate(e, Measures(mu=[1, 3], purity=False)).types.scores)
     [1, 3]
     """
+    measures.require_libraries()
     return measure_in_graph(embedding.vectors, embedding.types, measures, progress or Progress())
 
 
 def evaluate_graph(inputs: Inputs, config: Config | None = None, measures: Measures = MEASURES, progress: Progress | None = None) -> Evaluation:
     """Embeds a graph, then scores the embedding by the paper's protocol."""
+    measures.require_libraries()
     run = Run(inputs, config or Config(), progress)
     graph = run.read()
     require_classes(TypeTable.of(graph.types))

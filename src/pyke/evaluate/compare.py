@@ -18,11 +18,11 @@ import numpy as np
 
 from pyke.checkpoints import Checkpoints
 from pyke.config import Config
-from pyke.errors import MissingLibrary, OutputExists, UsageError
+from pyke.errors import Interrupted, MissingLibrary, OutputExists, UsageError
 from pyke.evaluate import MEASURES, Evaluation, Measures, graph_of, measure_held_out, measure_in_graph, rivals
 from pyke.evaluate.held_out import split
 from pyke.evaluate.type_prediction import usable_mu
-from pyke.files import file_hash, write_file
+from pyke.files import file_hash, remove, write_file
 from pyke.graph import Floats, Graph
 from pyke.pipeline import Inputs, Run
 from pyke.progress import Progress
@@ -85,6 +85,7 @@ def compare(
     if not methods:
         raise UsageError("no method to compare is named")
     require_libraries(methods)
+    contest.measures.require_libraries()
     settings = _settings(inputs, config, contest)
     rows = {} if kept is None or force else _kept_rows(kept, settings)
     graph = graph_of(inputs, config, progress)
@@ -93,7 +94,10 @@ def compare(
         arena = _Arena(graph, config, contest, Path(folder), progress)
         for name in methods:  # each row is kept before the next begins
             if name not in rows or (rows[name].status == TIME_LIMIT and (rows[name].seconds or 0) < contest.time_limit):
-                rows[name] = arena.run(name)
+                try:
+                    rows[name] = arena.run(name)
+                except Interrupted as stopped:
+                    raise Interrupted(stopped.signal_number, "The same command goes on: finished rows are kept." if kept else "") from None
             comparison = Comparison(title, settings, tuple(rows[method] for method in methods if method in rows))
             if kept is not None:
                 others = tuple(row for method, row in rows.items() if method not in methods)
@@ -144,7 +148,12 @@ class _Arena:
         output = self.folder / f"{name}-{protocol}"
         command = [sys.executable, "-m", "pyke.evaluate.rivals", name, str(self.folder / protocol), str(output), json.dumps(self.config.as_dict())]
         self.progress.stage(name, unit="s")
-        with tempfile.TemporaryFile("w+", errors="replace") as errors, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors) as child:
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), str(self.config.threads))
+        with (
+            tempfile.TemporaryFile("w+", errors="replace") as errors,
+            # In a session of its own: a signal at the terminal is for us, and must not look like a method that failed.
+            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, env={**os.environ, **threads}, start_new_session=True) as child,
+        ):
             try:
                 _wait(child, self.contest.time_limit, self.progress)
             finally:
@@ -152,8 +161,10 @@ class _Arena:
             if child.wait():
                 errors.seek(0)
                 lines = errors.read().strip().splitlines() or [f"exit code {child.returncode}"]
-                raise _Failed(lines[-1])
-        return np.load(output / "vectors.npy", mmap_mode="r", allow_pickle=False), json.loads((output / "manifest.json").read_bytes())
+                raise _Failed(lines[-1] if child.returncode > 0 else f"killed by signal {-child.returncode}; by the system, if memory ran out")
+        vectors, took = np.load(output / "vectors.npy", allow_pickle=False), json.loads((output / "manifest.json").read_bytes())
+        remove(output)
+        return vectors, took
 
 
 class _Failed(Exception):
@@ -181,7 +192,17 @@ def _settings(inputs: Inputs, config: Config, contest: Contest) -> dict[str, Any
     hashes = [file_hash(Path(document.name)) for document in documents]
     measures = {"mu": list(contest.measures.mu) if contest.measures.mu else None, "purity": contest.measures.purity, "exact": contest.measures.exact}
     made: dict[str, Any] = json.loads(
-        json.dumps({"inputs": hashes, "held_out": contest.fraction, "program": __version__, **measures, **config.effective()})
+        json.dumps(
+            {
+                "inputs": hashes,
+                "held_out": contest.fraction,
+                "program": __version__,
+                "threads": config.threads,
+                "rivals": rivals.SETTINGS,
+                **measures,
+                **config.effective(),
+            }
+        )
     )
     return made
 
@@ -197,6 +218,6 @@ def _kept_rows(kept: Path, settings: dict[str, Any]) -> dict[str, Row]:
     except (OSError, ValueError, KeyError, TypeError):
         raise OutputExists(f"{kept} is there, but it is no comparison; --force replaces it") from None
     if before != settings:
-        changed = [key for key, value in settings.items() if before.get(key) != value]
+        changed = sorted(key for key in {*before, *settings} if before.get(key) != settings.get(key))
         raise OutputExists(f"{kept} has a comparison with other settings ({', '.join(changed)}); name another report, or --force to replace it")
     return {name: row for name, row in rows.items() if row.status != FAILED}

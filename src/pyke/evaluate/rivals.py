@@ -39,6 +39,7 @@ WALKS, DEPTH = 10, 4  # of RDF2Vec: walks per entity, steps per walk
 SENTENCE_EPOCHS = 10
 
 
+SETTINGS = {"epochs": EPOCHS, "batch": BATCH, "learning_rate": LEARNING_RATE, "walks": WALKS, "depth": DEPTH, "sentence_epochs": SENTENCE_EPOCHS}
 GREATEST_SEED = 2**32  # of other libraries
 
 
@@ -74,7 +75,7 @@ def pyke(job: Job) -> Floats:
 
 
 def paper(job: Job) -> Floats:
-    """The paper's pseudocode with the rescaling that keeps it finite."""
+    """The paper's pseudocode, with the rescaling of its published code, without which it does not stay finite."""
     return _with(job, preset="paper")
 
 
@@ -118,8 +119,9 @@ def cleora(job: Job) -> Floats:
     from pycleora.pycleora import SparseMatrix
 
     edges = (f"{s} {p} {o}" for s, p, o in job.triples.tolist())
-    matrix = SparseMatrix.from_iterator(edges, "complex::reflexive::node")
-    found = pycleora.embed(matrix, feature_dim=job.config.dimensions, num_iterations=4, whiten=False, seed=job.seed)
+    workers = job.config.threads
+    matrix = SparseMatrix.from_iterator(edges, "complex::reflexive::node", num_workers=workers)
+    found = pycleora.embed(matrix, feature_dim=job.config.dimensions, num_iterations=4, whiten=False, seed=job.seed, num_workers=workers)
     return _placed(job, np.array([int(name) for name in matrix.entity_ids]), found)
 
 
@@ -160,7 +162,8 @@ def _walks(job: Job) -> Iterator[list[str]]:
 def _skip_grams(job: Job, sentences: list[list[str]]) -> Floats:
     from gensim.models import Word2Vec
 
-    model = Word2Vec(sentences, vector_size=job.config.dimensions, sg=1, window=5, min_count=1, epochs=SENTENCE_EPOCHS,
+    # sample=0: by default frequent words are left out at random, and here those are the predicates and classes that tell most.
+    model = Word2Vec(sentences, vector_size=job.config.dimensions, sg=1, window=5, min_count=1, sample=0, epochs=SENTENCE_EPOCHS,
                      workers=job.config.threads, seed=job.seed)  # fmt: skip
     return _placed(job, np.array([int(word) for word in model.wv.index_to_key]), model.wv.vectors)
 
@@ -216,7 +219,7 @@ class Method:
 
 METHODS = {
     "pyke": Method("PYKE", pyke),
-    "paper": Method("PYKE, the paper's pseudocode", paper),
+    "paper": Method("PYKE, the paper's update, rescaled", paper),
     "ppmi": Method("PYKE, the paper's springs", ppmi_springs),
     "svd": Method("SVD of PPMI", svd, "scipy"),
     "cleora": Method("Cleora", cleora, "pycleora"),
@@ -228,6 +231,15 @@ METHODS = {
     "cp": Method("CP", _link_model("CP", parts=2, rank=1, **SMALL), "pykeen"),
     "rescal": Method("RESCAL", _link_model("RESCAL", **SMALL), "pykeen"),
     "random": Method("random vectors", chance),
+}
+
+
+# What a library's methods use: some load the rest only when it is asked for.
+_MODULES = {
+    "scipy": ("scipy.sparse.linalg",),
+    "pycleora": ("pycleora.pycleora",),
+    "gensim": ("gensim.models",),
+    "pykeen": ("torch", "pykeen.models", "pykeen.training", "pykeen.triples"),
 }
 
 
@@ -247,7 +259,8 @@ def main(name: str, graph: str, output: str, settings: str) -> None:
     job = Job(loaded, Config(**json.loads(settings)))
     if chosen.library:
         try:
-            importlib.import_module(chosen.library)  # not a part of the work
+            for module in _MODULES[chosen.library]:  # loading them is no part of the work
+                importlib.import_module(module)
         except ImportError:
             raise MissingLibrary(chosen.library, chosen.title, "baselines") from None
     began = time.perf_counter()

@@ -130,7 +130,7 @@ def markdown(table: Table) -> str:
 
 def trial_line(trial: Trial) -> str:
     """A trial in one line."""
-    score = "diverged" if trial.score is None else decimal(trial.score)
+    score = "no score" if trial.score is None else decimal(trial.score)
     return f"K {trial.k:>3}  ω {trial.omega:<6g}  Δe {trial.energy_release:<7g}  n {trial.dimensions:>3}  →  {score}  ({trial.seconds:.1f} s)"
 
 
@@ -141,7 +141,9 @@ def tuning_table(tuning: Tuning, most: int = 10) -> Table:
     rows = [["start", str(base.k), f"{base.omega:g}", f"{base.energy_release:g}", str(base.dimensions), decimal(tuning.base_score), ""]]
     rows += [[str(rank), str(t.k), f"{t.omega:g}", f"{t.energy_release:g}", str(t.dimensions), decimal(t.score), f"{t.seconds:.1f}"]
              for rank, t in enumerate(scored[:most], 1)]  # fmt: skip
-    note = f"{len(tuning.trials)} trials, {len(tuning.trials) - len(scored)} of them diverged. Score: held-out type prediction at μ = {tuning.mu}."
+    note = f"{len(tuning.trials)} trials, {len(tuning.trials) - len(scored)} without a score. Score: held-out type prediction at μ = {tuning.mu}."
+    if tuning.confirmed is not None:
+        note += f" On a second split, which chose nothing: {decimal(tuning.confirmed)}, the start {decimal(tuning.base_confirmed)}."
     note += "" if tuning.best else " None beat the settings at the start, which are kept."
     best = frozenset({(1, 5)}) if tuning.best else frozenset({(0, 5)})
     return Table("Tuning", ["rank", "K", "ω", "Δe", "n", "score", "seconds"], rows, note, best)
