@@ -162,9 +162,16 @@ def test_tables_say_that_neighbours_are_approximate(embedding: Embedding) -> Non
 
 
 def test_the_command_scores_a_directory_and_files_alike(pyke: Command, directory: Path, typed: Path) -> None:
-    from_directory, from_files = (json.loads(pyke("evaluate", given, "--dimensions", "8", "--json").stdout) for given in (directory, typed))
+    from_directory = json.loads(pyke("evaluate", directory, "--json").stdout)
+    from_files = json.loads(pyke("evaluate", typed, "--dimensions", "8", "--json").stdout)
     assert from_directory == from_files
     assert from_directory["protocol"] == "in-graph"
+
+
+def test_settings_for_an_embedding_that_is_made_already_are_refused(pyke: Command, directory: Path) -> None:
+    run = pyke("evaluate", directory, "--dimensions", "8", "--seed", "3")
+    assert run.returncode == 2
+    assert "--dimensions, --seed would change nothing" in run.stderr
 
 
 def test_the_command_shows_tables_and_writes_a_page(pyke: Command, typed: Path, tmp_path: Path) -> None:
@@ -253,7 +260,8 @@ def test_what_cannot_be_scored_has_its_exit_code_and_says_what_to_do(
     Path("embedded").symlink_to(directory)
     if "untyped" in arguments:
         embed_to("untyped", "untyped.nt", Config(dimensions=2))
-    run = pyke("evaluate", *arguments, "--dimensions", "3")
+    is_made = arguments[0] in ("untyped", "embedded")
+    run = pyke("evaluate", *arguments, *(() if is_made else ("--dimensions", "3")))
     assert (run.returncode, words in run.stderr) == (code, True), run.stderr
     assert "Traceback" not in run.stderr
 

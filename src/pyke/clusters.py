@@ -13,6 +13,7 @@ from pyke.progress import Progress
 from pyke.search import nearest_of_many
 
 NOISE = -1
+EDGES_AT_ONCE = 1_000  # of the tree, between two looks at signals
 EXACT_UP_TO = 200_000  # points: the work grows with their square
 
 
@@ -59,9 +60,19 @@ def _core_squares(squares: Floats, min_samples: int) -> Floats:
 def _exact_tree(points: Floats, min_samples: int, threads: int, progress: Progress) -> Floats:
     """The least spanning tree under mutual reachability: rows (point, point, distance)."""
     found = nearest_of_many(points, points, max(1, min_samples - 1), np.arange(len(points)), exact=True, threads=threads, progress=progress)
-    left, right = np.empty(len(points) - 1, np.int64), np.empty(len(points) - 1, np.int64)
-    weights = np.empty(len(points) - 1, np.float32)
-    kernels.spanning_tree(points.T.copy(), _core_squares(found.squares, min_samples), left, right, weights)
+    n = len(points)
+    left, right, weights = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1, np.float32)
+    growth = kernels.Growth(
+        points.T.copy(),
+        _core_squares(found.squares, min_samples),
+        np.arange(n),
+        np.full(n, np.inf, np.float32),
+        np.zeros(n, np.int64),
+        np.array([n, 0]),
+    )
+    for begin in range(0, n - 1, EDGES_AT_ONCE):
+        progress.advance(begin)
+        kernels.grow_tree(growth, begin, min(begin + EDGES_AT_ONCE, n - 1), left, right, weights)
     return np.column_stack([left, right, np.sqrt(weights.astype(np.float64))])
 
 

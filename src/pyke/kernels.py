@@ -1469,22 +1469,28 @@ def nearest_in_tiles(
             filled[i], limits[i] = count, limit
 
 
+class Growth(NamedTuple):
+    """A least spanning tree that grows: the points that are not in it yet stand first. state = (their number, which of them came last)."""
+
+    points: NDArray[np.float32]  # (d, n)
+    core: NDArray[np.float32]  # (n,): squared core distances
+    names: NDArray[np.int64]  # (n,): which point stands there
+    best: NDArray[np.float32]  # (n,): the weight of the best edge to the tree, and where in the tree it begins
+    source: NDArray[np.int64]
+    state: NDArray[np.int64]
+
+
 @float_kernel
-def spanning_tree(
-    points: NDArray[np.float32], core: NDArray[np.float32], left: NDArray[np.int64], right: NDArray[np.int64], weights: NDArray[np.float32]
-) -> None:
-    """points (d, n), destroyed, core (n,) squared core distances → n − 1 edges of the least tree, squared weights.
+def grow_tree(growth: Growth, begin: int, end: int, left: NDArray[np.int64], right: NDArray[np.int64], weights: NDArray[np.float32]) -> None:
+    """Edges begin:end of the least spanning tree, squared weights; all that is in `growth` changes.
 
     Prim's algorithm under mutual reachability, max(core(x), core(y), d(x, y)); points in the tree are swapped out behind the rest.
     """
-    dimensions, n = points.shape
-    names = np.arange(n)
-    best = np.full(n, np.float32(np.inf))
-    source = np.zeros(n, np.int64)
+    points, core, names, best, source = growth.points, growth.core, growth.names, growth.best, growth.source
     tile = np.empty(TILE, np.float32)
-    query = np.empty((1, dimensions), np.float32)
-    rest, newest = n, 0
-    for edge in range(n - 1):
+    query = np.empty((1, points.shape[0]), np.float32)
+    rest, newest = growth.state[0], growth.state[1]
+    for edge in range(begin, end):
         query[0] = points[:, newest]
         name, reach = names[newest], core[newest]
         rest -= 1
@@ -1502,6 +1508,7 @@ def spanning_tree(
                 if best[x] < least:
                     newest, least = x, best[x]
         left[edge], right[edge], weights[edge] = source[newest], names[newest], least
+    growth.state[0], growth.state[1] = rest, newest
 
 
 @kernel

@@ -108,6 +108,9 @@ def evaluate(
     is_embedding = len(inputs) == 1 and (Path(inputs[0]) / "manifest.json").is_file()
     if is_embedding and held_out is not None:
         raise UsageError(f"{inputs[0]} is an embedding that has seen all types; --held-out needs the RDF files, to embed them without some")
+    given = {"dimensions": dimensions, "seed": seed, "config": config, "format": format, "type-predicate": type_predicate}
+    if is_embedding and (odd := [f"--{name}" for name, value in given.items() if value is not None]):
+        raise UsageError(f"{inputs[0]} is an embedding that is made already; {', '.join(odd)} would change nothing")
     with terminal.Shown() as progress:
         if held_out is not None:
             found = scores.evaluate_held_out(inputs, settings, held_out, measures, progress)
@@ -116,13 +119,13 @@ def evaluate(
                 scores.evaluate(load(inputs[0]), measures, progress) if is_embedding else scores.evaluate_graph(inputs, settings, measures, progress)
             )
     shown = tables.evaluation_tables(found)
-    if report:
-        name = ", ".join(Path(given).name or given for given in inputs)
-        write_report(report, f"Evaluation of {name}", shown, scores_over_mu({found.protocol: {name: found.types.scores}}))
     if json_:
         terminal.print_json(found.as_dict())
     else:
         terminal.show_tables(shown)
+    if report:  # after the scores are shown: a full disk must not lose them
+        name = ", ".join(Path(given).name or given for given in inputs)
+        write_report(report, f"Evaluation of {name}", shown, scores_over_mu({found.protocol: {name: found.types.scores}}))
 
 
 @app.command()

@@ -63,19 +63,19 @@ class _Column:
     form: Callable[[Any], str] = decimal
     marked: bool = False
 
-    def value(self, row: Row) -> Any:
+    def value(self, row: Row, mu: int) -> Any:
         """The measure, or None where it was not taken."""
         found: Any = asdict(row)
         for name in self.path.split("/"):
-            found = scores_of(found).get(REFERENCE_MU) if name == "score" else found.get(name)
+            found = scores_of(found).get(mu) if name == "score" else found.get(name)
             if found is None:
                 return None
         return found
 
 
 _COLUMNS = (
-    _Column(f"in-graph, μ={REFERENCE_MU}", "in_graph/score", marked=True),
-    _Column(f"held-out, μ={REFERENCE_MU}", "held_out/score", marked=True),
+    _Column("in-graph, μ={mu}", "in_graph/score", marked=True),
+    _Column("held-out, μ={mu}", "held_out/score", marked=True),
     _Column("top-1", "held_out/types/votes/top_1", marked=True),
     _Column("micro F1", "held_out/types/votes/micro_f1", marked=True),
     _Column("purity by size", "in_graph/purity/weighted", marked=True),
@@ -88,9 +88,10 @@ _COLUMNS = (
 
 def comparison_table(comparison: Comparison) -> Table:
     """A row per method, the best of each measure marked."""
+    mu = _shown_mu(comparison)
     cells, best = [[METHODS[row.method].title] for row in comparison.rows], set()
     for number, column in enumerate(_COLUMNS, 1):
-        values = [column.value(row) for row in comparison.rows]
+        values = [column.value(row, mu) for row in comparison.rows]
         greatest = max((value for value in values if value is not None), default=None)
         for r, (row, value) in enumerate(zip(comparison.rows, values, strict=True)):
             cells[r].append(_SIGNS.get(row.status) or ("–" if value is None else column.form(value)))
@@ -101,7 +102,19 @@ def comparison_table(comparison: Comparison) -> Table:
             "memory to its vectors. * over the time limit; † failed")  # fmt: skip
     reasons = "; ".join(f"{METHODS[row.method].title}: {row.reason}" for row in comparison.rows if row.reason)
     title = f"Comparison on {comparison.graph}"
-    return Table(title, ["method", *(column.title for column in _COLUMNS)], cells, f"{note}{f' ({reasons})' if reasons else ''}.", frozenset(best))
+    return Table(
+        title,
+        ["method", *(column.title.format(mu=mu) for column in _COLUMNS)],
+        cells,
+        f"{note}{f' ({reasons})' if reasons else ''}.",
+        frozenset(best),
+    )
+
+
+def _shown_mu(comparison: Comparison) -> int:
+    """The paper's μ = 10 if it was measured, else the one next below it, or the least."""
+    measured = {mu for row in comparison.rows if row.in_graph for mu in scores_of(row.in_graph)} or {REFERENCE_MU}
+    return max((mu for mu in measured if mu <= REFERENCE_MU), default=min(measured))
 
 
 _SIGNS = {TIME_LIMIT: "*", FAILED: "†"}
