@@ -355,7 +355,8 @@ def test_a_measure_that_was_left_out_is_a_dash() -> None:
     types = {**short.in_graph["types"], "scores": {"1": 0.5}}
     rows = (row("pyke", 0.5, in_graph={"types": types, "purity": None}),)
     table = tables.comparison_table(Comparison("x.nt", {"dimensions": 8, "held_out": 0.2}, rows))
-    assert [table.rows[0][at] for at in (1, 5, 6, 7)] == ["–"] * 4
+    assert table.columns[1] == "in-graph, μ=1", "the μ next to ten that was measured"
+    assert [table.rows[0][at] for at in (1, 5, 6, 7)] == ["0.500", "–", "–", "–"]
 
 
 @pytest.fixture

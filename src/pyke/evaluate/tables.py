@@ -32,8 +32,9 @@ def evaluation_tables(evaluation: Evaluation) -> list[Table]:
     facts += [f"{types.ties:,} with a tie at the border of μ = {REFERENCE_MU}, decided by id"] if types.ties else []
     facts += ["neighbours exact" if types.exact else f"neighbours by an index, recall {types.recall:.4f}"]
     what = "predicted from the others" if evaluation.protocol == "in-graph" else "withheld before the embedding"
-    tables = [Table(f"Type prediction, {evaluation.protocol} (types {what})", ["μ", "score"],
-                    [[str(mu), decimal(score)] for mu, score in types.scores.items()], "; ".join(facts) + ".")]  # fmt: skip
+    rows = [[str(mu), decimal(score), f"{types.errors[mu]:.4f}"] for mu, score in types.scores.items()]
+    title = f"Type prediction, {evaluation.protocol} (types {what})"
+    tables = [Table(title, ["μ", "score", "standard error"], rows, "; ".join(facts) + ".")]
     if types.votes:
         rows = [["top-1", decimal(types.votes.top_1)], ["micro F1", decimal(types.votes.micro_f1)], ["macro F1", decimal(types.votes.macro_f1)]]
         tables.append(

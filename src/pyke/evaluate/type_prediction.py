@@ -61,6 +61,7 @@ class TypePrediction:
     """The paper's prediction score for each μ. A subject without a vector scores 0: nothing can be said of it."""
 
     scores: dict[int, float]
+    errors: dict[int, float]  # the standard error of each score: what another draw of subjects would change
     asked: int
     without_vector: int
     ties: int  # subjects for which two neighbours at the border of μ = 10 are equally far
@@ -122,8 +123,10 @@ def score(
 
     in_parts(threads, len(truth), vote)
     total = len(known if asked is None else asked)
+    each = np.concatenate([each, np.zeros((total - len(truth), len(sizes)))])
     return TypePrediction(
-        scores={size: float(column.sum() / total) for size, column in zip(sizes, each.T, strict=True)},
+        scores=dict(zip(sizes, each.mean(axis=0).tolist(), strict=True)),
+        errors=dict(zip(sizes, (each.std(axis=0) / np.sqrt(total)).tolist(), strict=True)),
         asked=total,
         without_vector=total - len(truth),
         ties=int((found.squares[:, REFERENCE_MU - 1] == found.squares[:, REFERENCE_MU]).sum()) if reach > REFERENCE_MU else 0,
