@@ -8,6 +8,7 @@ The fit is also given for processor seconds, which others on the machine hardly 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,7 @@ def main() -> None:
                     continue
                 points.append({"universities": size, "K": k, "M triples": found["triples"] / 1e6, "seconds": found["seconds"],
                                "cpu": found["cpu"], "GB": found["peak"] / 1e9})  # fmt: skip
+                print(f"LUBM({size}), K = {k}: {found['seconds']:.1f} s, {found['cpu']:.1f} processor seconds", file=sys.stderr, flush=True)
             path.unlink()
     fits = []
     for k in options.k:

@@ -144,7 +144,7 @@ def test_mu_is_taken_in_ascending_order_once_each() -> None:
     assert usable_mu([5, 1, 5, 3], 5) == (1, 3, 5)
 
 
-@pytest.mark.parametrize(("wanted", "error", "words"), [([], UsageError, "missing"), ([0], UsageError, "at least 1"), ([3, -1], UsageError, "μ is -1"),
+@pytest.mark.parametrize(("wanted", "error", "words"), [([], UsageError, "missing"), ([0], UsageError, "least 1"), ([3, -1], UsageError, "μ is -1"),
                                                         ([6], NothingToScore, "only 5 typed subjects")])  # fmt: skip
 def test_a_mu_that_cannot_be_is_refused(wanted: list[int], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
