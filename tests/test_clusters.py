@@ -17,8 +17,6 @@ from pyke.graph import Floats
 from pyke.progress import Progress
 from test_ids import many
 
-pytest.importorskip("fast_hdbscan")
-
 # Small whole numbers: their distances are exact, and many are equal.
 POINTS = st.integers(1, 5).flatmap(lambda d: st.lists(st.lists(st.integers(-3, 3), min_size=d, max_size=d), min_size=2, max_size=20))
 
@@ -96,7 +94,8 @@ def test_kruskal_over_all_edges_gives_the_tree_and_over_some_a_forest_joined_at_
 @pytest.mark.parametrize(("min_cluster_size", "min_samples"), [(2, 2), (5, 1), (5, 5), (10, 3), (15, 15), (26, 29)])
 def test_clusters_are_those_of_scikit_learn(min_cluster_size: int, min_samples: int) -> None:
     """Where edges weigh the same, their order can move a point: scikit-learn's own clusters change as much with the order of points."""
-    sklearn = pytest.importorskip("sklearn.cluster")
+    from sklearn import cluster as sklearn
+
     same = 0
     for seed in range(8):
         points = blobs(250, seed)
@@ -113,7 +112,6 @@ def test_clusters_are_those_of_scikit_learn(min_cluster_size: int, min_samples: 
 @pytest.mark.parametrize("exact", [True, False])
 def test_points_that_are_all_the_same_are_one_cluster_each_heap(heaps: int, exact: bool) -> None:
     """One heap alone is noise: nothing tells it from what is around."""
-    pytest.importorskip("usearch")
     points = np.repeat(10 * np.eye(heaps, 7, dtype=np.float32), 40, axis=0)
     found = hdbscan(points, exact=exact)
     assert found.clusters == (heaps if heaps > 1 else 0)
@@ -126,7 +124,6 @@ def test_threads_change_no_bit() -> None:
 
 
 def test_the_approximation_is_close_and_says_what_it_is() -> None:
-    pytest.importorskip("usearch")
     points = blobs(3000, 5, dimensions=8, centres=12)
     exact, approximate = hdbscan(points, exact=True, threads=2), hdbscan(points, exact=False, threads=2)
     assert (exact.exact, approximate.exact) == (True, False)
@@ -136,7 +133,6 @@ def test_the_approximation_is_close_and_says_what_it_is() -> None:
 
 
 def test_the_number_of_points_decides_whether_clusters_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("usearch")
     points = blobs(100, 1)
     monkeypatch.setattr(clusters, "EXACT_UP_TO", 100)
     assert hdbscan(points).exact

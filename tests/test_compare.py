@@ -23,8 +23,6 @@ from pyke.evaluate.compare import FAILED, OK, TIME_LIMIT, Comparison, Contest, R
 from pyke.pipeline import Run
 from pyke.progress import Progress
 
-pytest.importorskip("fast_hdbscan")
-
 CONFIG = Config(dimensions=8)
 OPTIONS = ("--dimensions", "8")
 

@@ -19,8 +19,6 @@ from pyke.evaluate.held_out import split
 from pyke.pipeline import Run, embed_to
 from pyke.progress import Progress
 
-pytest.importorskip("fast_hdbscan")
-
 CONFIG = Config(dimensions=8)
 
 
@@ -155,7 +153,6 @@ def test_tables_say_what_was_measured_and_what_could_not_be(typed: Path, embeddi
 
 
 def test_tables_say_that_neighbours_are_approximate(embedding: Embedding) -> None:
-    pytest.importorskip("usearch")
     words = shown(evaluate(embedding, Measures(exact=False)))
     assert "neighbours by an index, recall" in words
     assert "Clusters are approximate" in words

@@ -134,7 +134,6 @@ def test_threads_and_the_sizes_of_groups_change_no_bit(monkeypatch: pytest.Monke
 
 
 def test_the_number_of_points_decides_whether_the_search_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("usearch")
     vectors = cloud(50, 3)
     monkeypatch.setattr(search, "EXACT_UP_TO", 50)
     assert search.nearest_of_many(vectors, vectors[:2], 3).exact
@@ -144,7 +143,6 @@ def test_the_number_of_points_decides_whether_the_search_is_exact(monkeypatch: p
 
 
 def test_an_index_finds_nearly_all_and_never_the_point_itself() -> None:
-    pytest.importorskip("usearch")
     vectors = cloud(2000, 10)
     found = search.nearest_of_many(vectors, vectors, 10, np.arange(2000), exact=False, threads=2)
     assert not (found.ids == np.arange(2000)[:, None]).any()
@@ -157,7 +155,6 @@ def test_an_index_finds_nearly_all_and_never_the_point_itself() -> None:
 @pytest.mark.parametrize("sample", [100, 5000])
 def test_the_recall_of_an_index_is_measured_and_not_guessed(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A poor index, so that there is something to miss."""
-    pytest.importorskip("usearch")
     for name, value in (("CONNECTIVITY", 3), ("EXPANSION_ADD", 4), ("EXPANSION_SEARCH", 4), ("RECALL_SAMPLE", sample)):
         monkeypatch.setattr(search, name, value)
     vectors = cloud(1500, 30)
@@ -170,14 +167,12 @@ def test_the_recall_of_an_index_is_measured_and_not_guessed(sample: int, monkeyp
 
 def test_a_neighbour_as_near_as_the_true_one_is_no_miss() -> None:
     """Among points that are all the same, nobody can find wrong neighbours."""
-    pytest.importorskip("usearch")
     vectors = np.zeros((400, 4), np.float32)
     assert search.nearest_of_many(vectors, vectors, 5, np.arange(400), exact=False).recall == 1.0
 
 
 @pytest.mark.parametrize("own", [True, False])
 def test_an_index_can_be_asked_for_all_points_there_are(own: bool) -> None:
-    pytest.importorskip("usearch")
     vectors = cloud(12, 3)
     k = 11 if own else 12
     found, truth = (search.nearest_of_many(vectors, vectors, k, np.arange(12) if own else None, exact=exact) for exact in (False, True))
@@ -186,7 +181,6 @@ def test_an_index_can_be_asked_for_all_points_there_are(own: bool) -> None:
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_without_queries_there_are_no_answers_and_no_warnings(exact: bool) -> None:
-    pytest.importorskip("usearch")
     found = search.nearest_of_many(cloud(30, 3), np.zeros((0, 3), np.float32), 5, exact=exact)
     assert found.ids.shape == found.squares.shape == (0, 5)
     assert not np.isnan(found.recall)
@@ -210,7 +204,6 @@ class Counted(Progress):
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_search_tells_how_far_it_is(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("usearch")
     for name, value in (("TILE", 10), ("GROUPS_AT_ONCE", 1), ("ROWS_AT_ONCE", 10)):
         monkeypatch.setattr(search, name, value)
     vectors, progress = cloud(50, 3), Counted()

@@ -21,8 +21,6 @@ from pyke.evaluate.tune import SPACE, Trial, Tuning, settings, tune
 from pyke.pipeline import Run
 from pyke.progress import Progress
 
-pytest.importorskip("scipy")
-
 BASE = Config(dimensions=8, k=5)
 
 

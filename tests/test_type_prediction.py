@@ -109,7 +109,6 @@ def test_the_oracle_predicts_withheld_types_as_computed_by_hand() -> None:
 
 
 def test_a_score_by_an_index_is_close_and_says_its_recall() -> None:
-    pytest.importorskip("usearch")
     rng = np.random.default_rng(1)
     everybody: list[Member] = [(rng.normal(size=6).tolist(), set(rng.choice(list(CLASSES), 2).tolist())) for _ in range(600)]
     exact, by_index = (score(vectors_of(everybody), TypeTable.of(types_of(everybody)), exact=exact) for exact in (True, False))

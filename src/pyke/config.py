@@ -157,7 +157,7 @@ def _as_toml(value: Any) -> str:
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
-    # The paper to the letter, with the rescaling that its published code needs to stay finite.
+    # The paper as printed, with the rescaling that its published code needs to stay finite.
     "paper": {
         "similarity": "ppmi",
         "repellers": None,

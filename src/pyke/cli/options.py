@@ -28,7 +28,7 @@ Lenient = Annotated[bool, typer.Option("--lenient", help="Accept IRIs that break
 KeepDuplicates = Annotated[bool, typer.Option("--keep-duplicates", help="Count a triple as often as it is written.")]
 CountLiterals = Annotated[bool, typer.Option("--count-literals", help="Let triples with literals count for their subjects and predicates.")]
 TypePredicate = Annotated[str | None, typer.Option(help="The predicate that gives types. [rdf:type]", show_default=False)]
-Preset = Annotated[str, typer.Option(help="default, or paper: the paper to the letter.")]
+Preset = Annotated[str, typer.Option(help="default, or paper: as printed, with the rescaling of its published code.")]
 Dimensions = Annotated[int | None, typer.Option(help="n, the length of a vector. [50]")]
 K = Annotated[int | None, typer.Option("--k", help="K, springs per particle. [45]")]
 Repellers = Annotated[int | None, typer.Option(help="Repelling particles per particle. [5; paper: K]")]
