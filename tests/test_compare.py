@@ -19,6 +19,7 @@ from pyke import terminal
 from pyke.config import Config
 from pyke.errors import Interrupted, MissingLibrary, NothingToScore, OutputExists, UsageError
 from pyke.evaluate import Measures, evaluate, evaluate_held_out, rivals, tables
+from pyke.evaluate import compare as module
 from pyke.evaluate.compare import FAILED, OK, TIME_LIMIT, Comparison, Contest, Row, compare
 from pyke.pipeline import Run
 from pyke.progress import Progress
@@ -206,15 +207,34 @@ HURRY = Contest(["pyke", "random"], time_limit=0.001)
 def test_a_method_over_the_time_limit_has_a_star(typed: Path, tmp_path: Path) -> None:
     kept = tmp_path / "comparison.json"
     comparison = compare(typed, CONFIG, HURRY, kept)
-    assert [(row.status, row.seconds) for row in comparison.rows] == [(TIME_LIMIT, 0.001)] * 2
+    assert [(row.status, row.limit, row.seconds) for row in comparison.rows] == [(TIME_LIMIT, 0.001, None)] * 2
     table = tables.comparison_table(comparison)
     assert [set(row[1:]) for row in table.rows] == [{"*"}, {"*"}]
     assert not table.best
     assert rows_in(kept)["random"]["status"] == TIME_LIMIT
 
 
+def test_what_was_done_before_the_time_was_up_is_shown(typed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    embed = module._Arena._embed
+
+    def slow_without_types(arena: module._Arena, name: str, protocol: str) -> Any:
+        if protocol == "held-out":
+            raise subprocess.TimeoutExpired("x", 60)
+        return embed(arena, name, protocol)
+
+    monkeypatch.setattr(module._Arena, "_embed", slow_without_types)
+    comparison = compare(typed, CONFIG, Contest(["random"], time_limit=60))
+    (row,) = comparison.rows
+    assert (row.status, row.limit, row.held_out) == (TIME_LIMIT, 60, None)
+    assert row.in_graph is not None
+    assert row.seconds is not None
+    cells = tables.comparison_table(comparison).rows[0]
+    assert cells[1].startswith("0.")
+    assert cells[2:5] == ["*"] * 3
+
+
 def test_a_method_that_took_too_long_is_tried_again_only_if_it_gets_more_time(kept: Path, typed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"status": TIME_LIMIT, "seconds": 5.0, "peak_bytes": None, "in_graph": None, "held_out": None}
+    row = {"status": TIME_LIMIT, "limit": 5.0, "seconds": None, "peak_bytes": None, "in_graph": None, "held_out": None}
     tampered(kept, "random", **row)
     with monkeypatch.context() as patch:
         patch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("it was tried again"))
@@ -336,7 +356,7 @@ def row(method: str, score: float, **changes: Any) -> Row:
 
 
 def test_the_best_of_each_measure_stands_out() -> None:
-    rows = (row("pyke", 0.75), row("random", 0.25), Row("transe", TIME_LIMIT, 60.0), Row("cp", FAILED, reason="x"))
+    rows = (row("pyke", 0.75), row("random", 0.25), Row("transe", TIME_LIMIT, limit=60.0), Row("cp", FAILED, reason="x"))
     table = tables.comparison_table(Comparison("x.nt", {"dimensions": 8, "held_out": 0.2}, rows))
     assert table.rows[0] == ["PYKE", "0.750", "0.750", "0.750", "0.750", "0.500", "0.250", "12%", "1.5", "100 MB"]
     assert [list(cells[1:]) for cells in table.rows[2:]] == [["*"] * 9, ["†"] * 9]

@@ -43,6 +43,7 @@ class Row:
     in_graph: dict[str, Any] | None = None
     held_out: dict[str, Any] | None = None
     reason: str = ""
+    limit: float | None = None  # the seconds that did not suffice for one of the two embeddings
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def compare(
     with tempfile.TemporaryDirectory(prefix="pyke-compare-") as folder:
         arena = _Arena(graph, config, contest, Path(folder), progress)
         for name in methods:  # each row is kept before the next begins
-            if name not in rows or (rows[name].status == TIME_LIMIT and (rows[name].seconds or 0) < contest.time_limit):
+            if name not in rows or (rows[name].status == TIME_LIMIT and (rows[name].limit or 0) < contest.time_limit):
                 try:
                     rows[name] = arena.run(name)
                 except Interrupted as stopped:
@@ -124,8 +125,10 @@ class _Arena:
             Checkpoints(folder / name, {}, 0, resume=False).save_graph(which, now=True)
 
     def run(self, name: str) -> Row:
-        """One method, by both protocols."""
+        """One method, by both protocols; what was done before a time limit or a failure stays."""
         title = rivals.method(name).title
+        took: dict[str, Any] = {"seconds": None, "peak_bytes": None}
+        in_graph = None
         try:
             vectors, took = self._embed(name, "in-graph")
             self.progress.note(f"{title}: {took['seconds']:.1f} s")
@@ -134,10 +137,10 @@ class _Arena:
             held_out = self._score(measure_held_out(vectors, self.parts, self.contest.measures, self.progress))
         except subprocess.TimeoutExpired:
             self.progress.note(f"{title}: over the time limit")
-            return Row(name, TIME_LIMIT, seconds=self.contest.time_limit)
+            return Row(name, TIME_LIMIT, took["seconds"], took["peak_bytes"], in_graph, limit=self.contest.time_limit)
         except _Failed as error:
             self.progress.note(f"{title} failed: {error}")
-            return Row(name, FAILED, reason=str(error))
+            return Row(name, FAILED, took["seconds"], took["peak_bytes"], in_graph, reason=str(error))
         return Row(name, OK, took["seconds"], took["peak_bytes"], in_graph, held_out)
 
     def _score(self, evaluation: Evaluation) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def comparison_table(comparison: Comparison) -> Table:
         values = [column.value(row, mu) for row in comparison.rows]
         greatest = max((value for value in values if value is not None), default=None)
         for r, (row, value) in enumerate(zip(comparison.rows, values, strict=True)):
-            cells[r].append(_SIGNS.get(row.status) or ("–" if value is None else column.form(value)))
+            cells[r].append(_SIGNS.get(row.status, "–") if value is None else column.form(value))
             if column.marked and value is not None and value == greatest:
                 best.add((r, number))
     note = (f"The same triples, {comparison.settings['dimensions']} dimensions, the same measures. In-graph is the paper's protocol; held-out "
