@@ -171,7 +171,7 @@ def test_vectors_are_written_with_the_time_and_the_memory_they_took(kept: Path, 
 
 
 def test_a_library_that_is_not_installed_is_named(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gensim", None)
+    monkeypatch.setitem(sys.modules, "gensim.models", None)  # what the adapter imports; gensim itself may be loaded by now
     with pytest.raises(MissingLibrary, match=r"RDF2Vec needs gensim.*pyke-embeddings\[baselines\]"):
         rivals.main("rdf2vec", str(kept), str(tmp_path / "out"), SETTINGS)
 
