@@ -363,11 +363,12 @@ def test_writing_below_a_file_is_told(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == {"file": b"x"}
 
 
-def test_a_full_device_is_told(tmp_path: Path) -> None:
+def test_a_full_device_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The real thing, where there is one: /dev/full takes no byte.
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
-    (tmp_path / ".x.writing").symlink_to("/dev/full")
+    monkeypatch.setattr(files.secrets, "token_hex", lambda _: "00")
+    (tmp_path / f".x.writing-{os.getpid()}-00").symlink_to("/dev/full")
     with pytest.raises(WriteError, match="the disk is full"):
         files.write_file(tmp_path / "x", b"new")
     assert snapshot(tmp_path) == {}

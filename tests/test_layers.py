@@ -19,19 +19,30 @@ LEVELS = [
     ["config", "memory", "parallel"],
     ["kernels", "graph"],
     ["files", "search"],
-    ["sandbox", "ids", "store", "clusters"],
+    ["sandbox", "ids", "store", "clusters", "lookup"],
     ["documents", "springs.ppmi", "springs.contexts", "repulsion"],
     ["rdf", "springs", "simulation", "embedding"],
-    ["checkpoints", "planning", "plots", "lubm.university"],
-    ["pipeline", "reports", "lubm"],
-    ["evaluate.type_prediction"],
-    ["evaluate.purity", "evaluate.held_out"],
-    ["evaluate"],
-    ["evaluate.rivals", "evaluate.tune"],
+    [
+        "checkpoints",
+        "planning",
+        "plots",
+        "lubm.university",
+        "sources",
+        "fetch",
+        "cluster_tables",
+        "export.tables",
+        "export.arrays",
+        "export.postgres",
+    ],
+    ["pipeline", "reports", "lubm", "export"],
+    ["evaluate.type_prediction", "update", "maps", "sklearn"],
+    ["evaluate.purity", "evaluate.held_out", "animation"],
+    ["evaluate", "calibration"],
+    ["evaluate.rivals", "evaluate.tune", "prediction"],
     ["evaluate.compare"],
     ["evaluate.tables", "terminal"],
     ["cli.options"],
-    ["cli.embedding", "cli.experiments"],
+    ["cli.embedding", "cli.experiments", "cli.nearest", "cli.types", "cli.cluster", "cli.plot", "cli.export", "cli.update", "cli.fetch"],
     ["cli"],
     ["__main__", "__init__"],
 ]
@@ -44,10 +55,15 @@ def _name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
+# Methods of what a user holds hand over to modules that build on it: these imports stand in the methods.
+FACADE = "embedding"
+
+
 def _imported(path: Path) -> set[str]:
-    """Modules of ours that a module imports, anywhere in it."""
+    """Modules of ours that a module imports, anywhere in it; at its top, if it is the facade."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    for node in tree.body if _name(path) == FACADE else ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

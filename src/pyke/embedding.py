@@ -12,7 +12,8 @@ import numpy as np
 
 from pyke import search, store
 from pyke.errors import UsageError
-from pyke.graph import Floats, Ids, Terms, Texts
+from pyke.files import Content
+from pyke.graph import Census, Floats, Graph, Ids, Terms, Texts
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,22 @@ class Embedding:
         at = int(np.searchsorted(self.labelled, term_id))
         return self.labels[at] if at < len(self.labelled) and self.labelled[at] == term_id else None
 
+    @property
+    def predicates(self) -> Ids:
+        """The ids of the terms that are predicates, ascending."""
+        present = np.zeros(len(self), bool)
+        present[self.triples[:, 1]] = True
+        return np.flatnonzero(present).astype(np.int32)
+
+    def graph(self) -> Graph:
+        """The graph that was embedded."""
+        predicates = self.predicates
+        positions = np.zeros(len(self), np.int32)
+        positions[predicates] = np.arange(len(predicates), dtype=np.int32)
+        subjects, used, objects = (np.ascontiguousarray(column) for column in self.triples.T)
+        census = Census(**{name: value for name, value in self.manifest["census"].items() if name != "first_errors"})
+        return Graph(self.terms, subjects, positions[used], objects, predicates, np.array(self.types), self.labels, np.array(self.labelled), census)
+
     def nearest(self, term: str | Floats, k: int = 10) -> list[Neighbour]:
         """The k terms closest to a term (without itself) or to a vector, by Euclidean distance."""
         if k < 1:
@@ -85,7 +102,7 @@ class Embedding:
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Writes an embedding directory, whole or not at all; `force` replaces one that is there."""
-        contents: dict[str, store.Content] = {
+        contents: dict[str, Content] = {
             "vectors.npy": self.vectors,
             "terms.txt": self.terms.blob.data,
             "term_offsets.npy": self.terms.offsets,

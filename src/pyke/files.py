@@ -245,7 +245,11 @@ class _Writer:
         return _write_all(self.file, data)
 
 
-def _write_file(path: Path, content: NDArray[Any] | bytes | memoryview) -> dict[str, Any]:
+Block = bytes | memoryview
+Content = NDArray[Any] | Block | Iterable[Block]
+
+
+def _write_file(path: Path, content: Content) -> dict[str, Any]:
     """Writes one file, synced; returns its entry in the manifest."""
     with open(path, "wb", buffering=0) as file:
         writer = _Writer(file)
@@ -255,14 +259,17 @@ def _write_file(path: Path, content: NDArray[Any] | bytes | memoryview) -> dict[
             rows = max(1, WRITE_AT_ONCE // max(1, content[:1].nbytes))
             for begin in range(0, len(content) if content.size else 0, rows):
                 writer.write(np.ascontiguousarray(content[begin : begin + rows]).data.cast("B"))
-        else:
+        elif isinstance(content, Block):
             for begin in range(0, len(content), WRITE_AT_ONCE):
                 writer.write(content[begin : begin + WRITE_AT_ONCE])
+        else:
+            for block in content:
+                writer.write(block)
         os.fsync(file.fileno())
     return {"bytes": writer.size, "sha256": writer.hash.hexdigest()}
 
 
-def write_directory(target: Path, contents: Mapping[str, NDArray[Any] | bytes | memoryview], manifest: dict[str, Any], replace: bool = False) -> None:
+def write_directory(target: Path, contents: Mapping[str, Content], manifest: dict[str, Any], replace: bool = False) -> None:
     """Writes a directory whole or not at all: beside the target, synced, the manifest last, then put in its place."""
     target = target.resolve()
     beside = target.with_name(f".{target.name}.writing-{os.getpid()}-{secrets.token_hex(4)}")
@@ -340,24 +347,6 @@ def _exchange(new: Path, old: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Writes one file whole or not at all."""
-    beside = path.with_name(f".{path.name}.writing")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write_file(beside, content)
-        os.replace(beside, path)
-        with suppress(OSError):
-            _sync_directory(path.parent)
-    except OSError as error:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise _write_error(path, error) from error
-
-
-Block = bytes | memoryview
-
-
 def _zstd(block: Block) -> bytes:
     import zstandard
 
@@ -373,23 +362,19 @@ _COMPRESSORS: dict[str, Callable[[Block], bytes]] = {
 }
 
 
-def write_stream(path: str | os.PathLike[str], blocks: Iterable[Block], force: bool = False, threads: int = 1) -> int:
-    """Writes blocks to one file, whole or not at all, compressed as its name tells; its bytes. `-` is standard output."""
-    if os.fspath(path) == "-":
-        return _write_to_standard_output(blocks)
+@contextmanager
+def new_file(path: str | os.PathLike[str], force: bool = False) -> Iterator[IO[bytes]]:
+    """A file to be written in the block, whole or not at all: beside its place, synced, then put there."""
     target = Path(path).resolve()
     beside = target.with_name(f".{target.name}.writing-{os.getpid()}-{secrets.token_hex(4)}")
-    compress = _COMPRESSORS.get(target.suffix.lower())
     try:
-        _check_file(target, force)
+        check_file(target, force)
         _remove_litter(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         with open(beside, "wb", buffering=0) as file:
-            size = sum(_write_all(file, block) for block in (in_order(compress, blocks, threads) if compress else blocks))
-            if compress and not size:  # an empty file is no compressed file
-                size = _write_all(file, compress(b""))
+            yield file
             os.fsync(file.fileno())
-        _check_file(target, force)
+        check_file(target, force)
         os.replace(beside, target)
         with suppress(OSError):
             _sync_directory(target.parent)
@@ -400,7 +385,24 @@ def write_stream(path: str | os.PathLike[str], blocks: Iterable[Block], force: b
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def write_stream(path: str | os.PathLike[str], blocks: Iterable[Block], force: bool = False, threads: int = 1) -> int:
+    """Writes blocks to one file, whole or not at all, compressed as its name tells; its bytes. `-` is standard output."""
+    if os.fspath(path) == "-":
+        return _write_to_standard_output(blocks)
+    compress = _COMPRESSORS.get(Path(path).suffix.lower())
+    with new_file(path, force) as file:
+        size = sum(_write_all(file, block) for block in (in_order(compress, blocks, threads) if compress else blocks))
+        if compress and not size:  # an empty file is no compressed file
+            size = _write_all(file, compress(b""))
     return size
+
+
+def write_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Writes one file whole or not at all, over what is there."""
+    with new_file(path, force=True) as file:
+        _write_all(file, content)
 
 
 def _write_to_standard_output(blocks: Iterable[Block]) -> int:
@@ -422,7 +424,7 @@ def _write_all(file: IO[bytes], block: Block) -> int:
     return len(block)
 
 
-def _check_file(target: Path, force: bool) -> None:
+def check_file(target: Path, force: bool) -> None:
     """Refuses a file that may not be written: one that is there, or what is no plain file."""
     if target.exists():
         if not target.is_file():

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.errors import DamagedStore, NoInput
-from pyke.files import GREATEST_MANIFEST, MANIFEST, file_hash, write_directory
+from pyke.files import GREATEST_MANIFEST, MANIFEST, Content, file_hash, write_directory
 
 FORMAT = "pyke-embedding"
 VERSION = 1
-
-Content = NDArray[Any] | bytes | memoryview
 
 # Arrays by name: (dtype, number of axes). Texts are raw UTF-8.
 _ARRAYS = {

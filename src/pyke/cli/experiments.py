@@ -12,9 +12,11 @@ import typer
 from pyke import terminal
 from pyke.cli.options import (
     AsJson,
+    Base,
     ConfigFile,
     CountLiterals,
     Dimensions,
+    Files,
     Force,
     Format,
     Inputs,
@@ -82,6 +84,7 @@ def evaluate(
     dimensions: Dimensions = None,
     seed: Seed = None,
     format: Format = None,  # noqa: A002
+    base: Base = None,
     on_error: OnError = None,
     lenient: Lenient = False,
     keep_duplicates: KeepDuplicates = False,
@@ -92,7 +95,7 @@ def evaluate(
 ) -> None:
     """Score an embedding: type prediction and cluster purity, as in the paper, or for types that were withheld."""
     settings = config_of(
-        preset, config, dimensions=dimensions, seed=seed, format=format, on_error=on_error, lenient=lenient,
+        preset, config, dimensions=dimensions, seed=seed, format=format, base=base, on_error=on_error, lenient=lenient,
         keep_duplicates=keep_duplicates, count_literals=count_literals, type_predicate=type_predicate, threads=threads,
     )  # fmt: skip
     from pyke import evaluate as scores
@@ -130,7 +133,7 @@ def evaluate(
 
 @app.command()
 def compare(
-    inputs: Inputs,
+    inputs: Files,
     methods: Annotated[str | None, typer.Option(help="Methods, like pyke,paper,transe. [all]", show_default=False)] = None,
     time_limit: Annotated[str, typer.Option(help="Most time for one embedding, like 90s, 30m or 2h.")] = "30m",
     report: Annotated[Path, typer.Option(help="The page to write; rows are kept in a .json beside it, and not computed again.")] = Path(
@@ -145,6 +148,7 @@ def compare(
     dimensions: Dimensions = None,
     seed: Seed = None,
     format: Format = None,  # noqa: A002
+    base: Base = None,
     on_error: OnError = None,
     lenient: Lenient = False,
     keep_duplicates: KeepDuplicates = False,
@@ -155,7 +159,7 @@ def compare(
 ) -> None:
     """Compare PYKE with other methods on a graph: both protocols, purity, seconds and memory."""
     settings = config_of(
-        preset, config, dimensions=dimensions, seed=seed, format=format, on_error=on_error, lenient=lenient,
+        preset, config, dimensions=dimensions, seed=seed, format=format, base=base, on_error=on_error, lenient=lenient,
         keep_duplicates=keep_duplicates, type_predicate=type_predicate, threads=threads,
     )  # fmt: skip
     from pyke.config import parse_duration
@@ -192,6 +196,7 @@ def tune(
     config: ConfigFile = None,
     seed: Seed = None,
     format: Format = None,  # noqa: A002
+    base: Base = None,
     on_error: OnError = None,
     lenient: Lenient = False,
     type_predicate: TypePredicate = None,
@@ -200,7 +205,9 @@ def tune(
     json_: AsJson = False,
 ) -> None:
     """Find settings that suit a graph: a Sobol sequence over K, ω, Δe and n, scored on withheld types."""
-    settings = config_of(preset, config, seed=seed, format=format, on_error=on_error, lenient=lenient, type_predicate=type_predicate, threads=threads)
+    settings = config_of(
+        preset, config, seed=seed, format=format, base=base, on_error=on_error, lenient=lenient, type_predicate=type_predicate, threads=threads
+    )
     from pyke.errors import OutputExists
     from pyke.evaluate import tables
     from pyke.evaluate.tune import SPACE, Trial

@@ -19,6 +19,7 @@ app = typer.Typer(
 )
 
 Inputs = Annotated[list[str], typer.Argument(help="RDF files, directories or globs, compressed or not; - for standard input.", show_default=False)]
+Files = Annotated[list[str], typer.Argument(help="RDF files, directories or globs, compressed or not.", show_default=False)]
 Directory = Annotated[Path, typer.Argument(help="An embedding directory.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Format = Annotated[str | None, typer.Option(help="Syntax of the inputs: ntriples, nquads, turtle, trig, rdfxml, jsonld, tsv, csv. [by extension]")]
