@@ -367,7 +367,7 @@ def test_a_full_device_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     # The real thing, where there is one: /dev/full takes no byte.
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
-    monkeypatch.setattr(files.secrets, "token_hex", lambda _: "00")
+    monkeypatch.setattr("secrets.token_hex", lambda _: "00")
     (tmp_path / f".x.writing-{os.getpid()}-00").symlink_to("/dev/full")
     with pytest.raises(WriteError, match="the disk is full"):
         files.write_file(tmp_path / "x", b"new")
