@@ -1553,6 +1553,29 @@ def vote_scores(
 
 
 @kernel
+def have_in_common(
+    offsets: NDArray[np.int64],
+    roles: NDArray[np.int32],
+    asked: NDArray[np.int32],
+    others: NDArray[np.int32],
+    begin: int,
+    end: int,
+    out: NDArray[np.bool_],
+) -> None:
+    """Roles by rows, ascending in each; asked (m), others (m, k) → out (m, k): whether the two have a role in common."""
+    for q in range(begin, end):
+        for j in range(others.shape[1]):
+            a, b = offsets[asked[q]], offsets[others[q, j]]
+            last_a, last_b = offsets[asked[q] + 1], offsets[others[q, j] + 1]
+            while a < last_a and b < last_b and roles[a] != roles[b]:
+                if roles[a] < roles[b]:
+                    a += 1
+                else:
+                    b += 1
+            out[q, j] = a < last_a and b < last_b
+
+
+@kernel
 def _root(parents: NDArray[np.int64], x: int) -> int:
     while parents[x] != x:
         parents[x] = parents[parents[x]]

@@ -21,14 +21,15 @@ class Split:
     asked: TypeTable  # subject −1: none of its triples was left, so it will have no vector
 
 
-def split(graph: Graph, fraction: float, seed: int, type_predicate: str) -> Split:
-    """Withholds all types of a random part of the typed subjects."""
+def split(graph: Graph, fraction: float, seed: int, type_predicate: str, part: int = 0) -> Split:
+    """Withholds all types of a random part of the typed subjects; parts of other numbers have other subjects."""
     if not 0 < fraction < 1:
         raise UsageError(f"the part of the subjects to hold out is {fraction}; it must be between 0 and 1")
     table = TypeTable.of(graph.types)
     require_classes(table)
     chosen = np.zeros(len(table), bool)
-    chosen[np.random.default_rng(seed).permutation(len(table))[: round(fraction * len(table))]] = True
+    size = round(fraction * len(table))
+    chosen[np.random.default_rng(seed).permutation(len(table))[part * size : (part + 1) * size]] = True
     if not chosen.any() or chosen.all():
         raise NothingToScore(f"{fraction:g} of {len(table):,} typed subjects leaves nobody to predict, or nobody to predict from")
     is_withheld = np.zeros(len(graph.terms), bool)

@@ -136,19 +136,32 @@ def score(
     )
 
 
+def vote(ids: Ids, known: TypeTable, may_vote: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], Ids, NDArray[np.int64]]:
+    """Neighbours (asked, μ) → every pair of asked and class that some neighbour has, in order, and how many neighbours have it."""
+    classes = len(known.class_ids)
+    asked, place = np.nonzero(np.ones(ids.shape, bool) if may_vote is None else may_vote)
+    voters = known.rows(ids[asked, place])
+    pairs, votes = np.unique(np.repeat(asked, np.diff(voters.offsets)) * classes + voters.classes, return_counts=True)
+    return pairs // classes, (pairs % classes).astype(np.int32), votes
+
+
+def has_class(truth: TypeTable, who: NDArray[np.int64], classes: Ids) -> NDArray[np.bool_]:
+    """Whether subject who[i] is of class classes[i]."""
+    number = len(truth.class_ids)
+    true_pairs = np.repeat(np.arange(len(truth)), np.diff(truth.offsets)) * number + truth.classes
+    return np.isin(who * number + classes, true_pairs, assume_unique=True)
+
+
 def count_votes(found: Neighbours, known: TypeTable, truth: TypeTable, asked: TypeTable) -> Votes:
     """Top-1 and F1 at μ = 10, or as many neighbours as there are; `truth` are those of the asked that have neighbours."""
-    mu, classes = min(REFERENCE_MU, found.ids.shape[1]), len(known.class_ids)
-    voters = known.rows(found.ids[:, :mu].ravel())
-    who = np.repeat(np.repeat(np.arange(len(truth)), mu), np.diff(voters.offsets))
-    pairs, count = np.unique(who * classes + voters.classes, return_counts=True)
-    right = np.isin(pairs, np.repeat(np.arange(len(truth)), np.diff(truth.offsets)) * classes + truth.classes, assume_unique=True)
-
-    order = np.lexsort((pairs, -count, pairs // classes))  # the most frequent class of each subject first, ties by id
-    first = order[np.append(True, np.diff(pairs[order] // classes) != 0)] if len(order) else order
-    predicted = count * 2 >= mu
-    hits = np.bincount(pairs[predicted & right] % classes, minlength=classes)
-    guesses_and_truths = np.bincount(np.concatenate([pairs[predicted] % classes, asked.classes]), minlength=classes)
+    mu, number = min(REFERENCE_MU, found.ids.shape[1]), len(known.class_ids)
+    who, classes, votes = vote(found.ids[:, :mu], known)
+    right = has_class(truth, who, classes)
+    order = np.lexsort((classes, -votes, who))  # the most frequent class of each subject first, ties by id
+    first = order[np.append(True, np.diff(who[order]) != 0)] if len(order) else order
+    predicted = votes * 2 >= mu
+    hits = np.bincount(classes[predicted & right], minlength=number)
+    guesses_and_truths = np.bincount(np.concatenate([classes[predicted], asked.classes]), minlength=number)
     concerned = guesses_and_truths > 0
     return Votes(
         top_1=float(right[first].sum() / len(asked)),
