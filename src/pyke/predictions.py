@@ -99,7 +99,7 @@ class Predictions:
         """The predicate that gives types in this graph."""
         return str(self.embedding.manifest["config"]["type_predicate"])
 
-    def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
+    def write(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Writes them as RDF or as a table; the ending tells the format: .nt, .ttl, .trig, .csv, .tsv, .jsonl (compressed or not), .parquet."""
         if syntax := syntax_of(path):
             write_stream(path, _statements(self, *syntax), force)

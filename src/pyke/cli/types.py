@@ -61,7 +61,7 @@ def types(
             progress=progress,
         )  # fmt: skip
     if output:
-        found.save(output, force)
+        found.write(output, force)
     if json_:
         terminal.print_json({"output": output and str(output), **found.as_dict()})
     else:
