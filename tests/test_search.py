@@ -136,10 +136,27 @@ def test_threads_and_the_sizes_of_groups_change_no_bit(monkeypatch: pytest.Monke
 def test_the_number_of_points_decides_whether_the_search_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = cloud(50, 3)
     monkeypatch.setattr(search, "EXACT_UP_TO", 50)
-    assert search.nearest_of_many(vectors, vectors[:2], 3).exact
+    assert search.nearest_of_many(vectors, vectors, 3).exact
     monkeypatch.setattr(search, "EXACT_UP_TO", 49)
-    assert not search.nearest_of_many(vectors, vectors[:2], 3).exact
-    assert search.nearest_of_many(vectors, vectors[:2], 3, exact=True).exact
+    assert not search.nearest_of_many(vectors, vectors, 3).exact
+    assert search.nearest_of_many(vectors, vectors, 3, exact=True).exact
+
+
+def test_few_queries_are_answered_exactly_among_however_many_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "EXACT_UP_TO", 49)
+    vectors = cloud(50, 3)
+    plain = vectors.tolist()
+    found = search.nearest_of_many(vectors, vectors[:16], 3, np.arange(16))
+    assert (found.exact, found.recall) == (True, 1.0)
+    assert found.ids.tolist() == [oracle.nearest(plain, plain[x], 3, x) for x in range(16)]
+
+
+@pytest.mark.parametrize("exact", [None, True, False])
+def test_where_there_are_fewer_than_k_points_nothing_and_infinity_follow(exact: bool | None) -> None:
+    vectors = np.arange(3, dtype=np.float32)[:, None]
+    found = search.nearest_of_many(vectors, vectors[:2], 4, np.array([0, -1]), exact=exact)
+    assert found.ids.tolist() == [[1, 2, -1, -1], [1, 0, 2, -1]]
+    assert found.squares.tolist() == [[1, 4, np.inf, np.inf], [0, 1, 1, np.inf]]
 
 
 def test_an_index_finds_nearly_all_and_never_the_point_itself() -> None:

@@ -15,6 +15,7 @@ from pyke.progress import Progress
 
 ROWS_AT_ONCE = 1 << 16
 EXACT_UP_TO = 600_000  # points among which many queries are answered exactly: a few minutes on two cores, less than an index takes
+FEW = 16  # queries that are answered one by one: looking at all points once for each takes less than putting them in order
 GROUPS_AT_ONCE = 64  # of queries, between two looks at the clock
 TILE = kernels.TILE  # points or queries in a group, at most
 LEADING = 32  # coordinates that are looked at first
@@ -68,16 +69,26 @@ def nearest_of_many(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Neighbours:
-    """The k points nearest to each query; own[q] is the row of a point to be passed over (−1: none), there must be k others.
+    """The k points nearest to each query; own[q] is the row of a point to be passed over (−1: none). Without k others, −1 and infinity follow.
 
-    Exact among few points, by usearch among many, unless `exact` says which; equally distant points come by id if exact.
+    Exact among few points or for few queries, by usearch for more, unless `exact` says which; equally distant points come by id if exact.
     """
     own = np.full(len(queries), -1, np.int64) if own is None else own
     size = max(float(part) for rows in (points, queries) for part in (rows.max(initial=0), -rows.min(initial=0)))
     if not (size == 0 or LEAST_SIZE < size < GREATEST_SIZE):
         raise DataError(f"the largest coordinate is {size:.3g}: squared distances would leave the range of 32-bit numbers. Scale the vectors.")
+    if k >= len(points) or (exact is None and len(queries) <= FEW):
+        return _one_by_one(points, queries, k, own)
     search = _exactly if (len(points) <= EXACT_UP_TO if exact is None else exact) else _by_index
     return search(points, queries, k, own, threads, progress or Progress())
+
+
+def _one_by_one(points: Floats, queries: Floats, k: int, own: NDArray[np.int64]) -> Neighbours:
+    ids, squares = np.full((len(queries), k), -1, np.int32), np.full((len(queries), k), np.inf, np.float32)
+    for query, passed_over, found, far in zip(queries, own.tolist(), ids, squares, strict=True):
+        near, distances = nearest(points, query, k, passed_over)
+        found[: len(near)], far[: len(near)] = near, distances**2
+    return Neighbours(ids, squares, True, 1.0)
 
 
 def _exactly(points: Floats, queries: Floats, k: int, own: NDArray[np.int64], threads: int, progress: Progress) -> Neighbours:

@@ -1,0 +1,243 @@
+"""Clusters of an embedding as people read them: size, types, an exemplar, and a name that tells what is special about each.
+
+A share is the part of a cluster's members with a class or a context; the usual share is that among all terms that were clustered. What
+tells most of a cluster has the largest share · ln(share / usual share): members have it often, and others seldom. A context of a term
+is a predicate and what it leads to, `year 2007`, or where it comes from, `is author of …`; if no context is common, the predicate alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke.clusters import NOISE, Clustering, hdbscan
+from pyke.config import RDF_TYPE, Config
+from pyke.embedding import Embedding
+from pyke.errors import DataError
+from pyke.graph import LITERAL, Ids
+from pyke.progress import Progress
+
+MOST_TYPES = 3  # that are listed of a cluster
+COMMON = 0.5  # the share from which on a class or a predicate may name a cluster
+COMMON_CONTEXT = 0.2  # contexts are more special
+ROWS_AT_ONCE = 1 << 16
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Trait:
+    """A class or a context of the members of a cluster."""
+
+    text: str  # as people read it
+    share: float
+    usual: float  # the share among all terms that were clustered
+    term: str = ""  # of a class
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What is to be known of a cluster."""
+
+    number: int
+    name: str  # no two of a table are the same
+    size: int
+    types: tuple[Trait, ...]  # the most frequent ones
+    context: Trait | None  # the most telling one
+    exemplar: str  # the member nearest to the mean of all
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterTable:
+    """Clusters by size, the largest being number 0. labels[i] is the cluster of the term ids[i], −1 for noise."""
+
+    ids: Ids
+    labels: Ids
+    clusters: Sequence[Cluster]
+    exact: bool
+
+    @property
+    def noise(self) -> int:
+        """How many terms are in no cluster."""
+        return int((self.labels == NOISE).sum())
+
+
+def cluster(
+    embedding: Embedding,
+    min_cluster_size: int = 26,
+    min_samples: int = 29,
+    *,
+    typed: bool = False,
+    exact: bool | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> ClusterTable:
+    """Clusters the terms that are no predicates and no classes; of these only the typed ones, if so wished."""
+    progress = progress or Progress()
+    ids = _clustered(embedding, typed)
+    if len(ids) == 0:
+        raise DataError("no term is left to be clustered: all are predicates or classes" + (" or have no type" if typed else ""))
+    progress.stage("clusters", len(ids), "terms")
+    found = hdbscan(embedding.vectors[ids], min_cluster_size, min_samples, exact=exact, threads=threads or Config().threads, progress=progress)
+    return _described(embedding, ids, found)
+
+
+def _clustered(embedding: Embedding, typed: bool) -> Ids:
+    wanted = np.zeros(len(embedding), bool)
+    wanted[embedding.types[:, 0] if typed else slice(None)] = True
+    wanted[embedding.predicates] = False
+    wanted[embedding.types[:, 1]] = False
+    return np.flatnonzero(wanted).astype(np.int32)
+
+
+def _described(embedding: Embedding, ids: Ids, found: Clustering) -> ClusterTable:
+    labels, sizes = _by_size(found.labels)
+    cluster_of = np.full(len(embedding), NOISE - 1, np.int32)  # of every term; those that were not clustered are not noise either
+    cluster_of[ids] = labels
+    readable = embedding.lookup().readable
+    kinds = _type_traits(embedding, cluster_of, sizes)
+    contexts = _context_traits(embedding, cluster_of, sizes)
+    exemplars = [int(ids[row]) for row in _exemplars(embedding, ids, labels, len(sizes) - 1)]
+    names = _unique([_name(*traits) for traits in zip(kinds, contexts, strict=True)], [readable(term) for term in exemplars])
+    frequent = [tuple(sorted(types, key=lambda trait: -trait.share)[:MOST_TYPES]) for types in kinds]
+    rows = zip(range(len(names)), names, sizes[:-1].tolist(), frequent, contexts, (embedding.terms[term] for term in exemplars), strict=True)
+    described = [Cluster(*row) for row in rows]
+    return ClusterTable(ids, labels, described, found.exact)
+
+
+def _by_size(labels: Ids) -> tuple[Ids, Counts]:
+    """The labels renamed, largest cluster first, equals by their first member; and the sizes, that of noise last."""
+    numbers, first, sizes = np.unique(labels[labels != NOISE], return_index=True, return_counts=True)
+    order = np.lexsort((first, -sizes))
+    new = np.full(len(numbers) + 1, NOISE, np.int32)
+    new[numbers[order]] = np.arange(len(numbers), dtype=np.int32)
+    return new[labels], np.append(sizes[order], (labels == NOISE).sum())
+
+
+def _exemplars(embedding: Embedding, ids: Ids, labels: Ids, clusters: int) -> NDArray[np.int64]:
+    """For each cluster the row of the member nearest to the mean, equals by id."""
+    inside = np.flatnonzero(labels != NOISE)
+    members, cluster = ids[inside], labels[inside]
+    dimensions = embedding.vectors.shape[1]
+    sizes = np.bincount(cluster, minlength=clusters)
+    sums = [np.bincount(cluster, weights=embedding.vectors[members, dimension], minlength=clusters) for dimension in range(dimensions)]
+    means = (np.array(sums) / sizes).T
+    squares = np.empty(len(members))
+    for begin in range(0, len(members), ROWS_AT_ONCE):
+        part = slice(begin, begin + ROWS_AT_ONCE)
+        squares[part] = ((embedding.vectors[members[part]] - means[cluster[part]]) ** 2).sum(axis=1)
+    order = np.lexsort((squares, cluster))
+    return inside[order[np.append(0, np.cumsum(sizes)[:-1])]] if clusters else np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """What part of each cluster has each trait, in cells (clusters[i], traits[i]) that are not empty; noise is left out."""
+
+    clusters: Counts
+    traits: Counts
+    counts: Counts
+    shares: NDArray[np.float64]
+    usual: NDArray[np.float64]
+    telling: NDArray[np.float64]  # how much the trait tells of the cluster
+
+    @classmethod
+    def of(cls, clusters: Ids, traits: Counts, sizes: Counts) -> _Shares:
+        """From pairs of a member's cluster and a trait of it, every trait once per member."""
+        names, trait = np.unique(traits, return_inverse=True)
+        cells, counts = np.unique((clusters.astype(np.int64) + 1) * len(names) + trait, return_counts=True)
+        in_all = np.bincount(trait, minlength=len(names))
+        cluster, trait = np.divmod(cells, max(1, len(names)))
+        inner = cluster > 0
+        cluster, trait, counts = cluster[inner] - 1, trait[inner], counts[inner]
+        shares, usual = counts / sizes[cluster], in_all[trait] / sizes.sum()
+        return cls(cluster, names[trait], counts, shares, usual, shares * np.log(shares / usual))
+
+    def best(self, clusters: int, least_share: float) -> Counts:
+        """For each cluster the cell that tells most of it, among equals the more frequent and then the rarer elsewhere; −1 for none."""
+        able = np.flatnonzero((self.shares >= least_share) & (self.counts > 1))
+        order = able[np.lexsort((self.traits[able], self.usual[able], -self.shares[able], -self.telling[able], self.clusters[able]))]
+        found, first = np.unique(self.clusters[order], return_index=True)
+        best = np.full(clusters, -1, np.int64)
+        best[found] = order[first]
+        return best
+
+
+def _type_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> list[list[Trait]]:
+    """The classes of each cluster; the first is the one that names it."""
+    clustered = cluster_of[embedding.types[:, 0]] >= NOISE
+    subjects, classes = embedding.types[clustered].T
+    found = _Shares.of(cluster_of[subjects], classes.astype(np.int64), sizes)
+    best = found.best(len(sizes) - 1, COMMON)
+    readable = embedding.lookup().readable
+    traits: list[list[Trait]] = [[] for _ in best]
+    order = np.lexsort((found.usual, -found.shares, np.isin(np.arange(len(found.traits)), best, invert=True), found.clusters))
+    for cell in order.tolist():
+        of_cluster = traits[found.clusters[cell]]
+        if len(of_cluster) <= MOST_TYPES:
+            kind = int(found.traits[cell])
+            of_cluster.append(Trait(readable(kind), float(found.shares[cell]), float(found.usual[cell]), embedding.terms[kind]))
+    return traits
+
+
+def _context_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> list[Trait | None]:
+    """What the members of each cluster have in common and others have not, beside types."""
+    triples = np.asarray(embedding.triples, np.int64)
+    if len(triples) > 1:  # sorted: a triple that is kept twice stands behind itself
+        triples = triples[np.append(True, (np.diff(triples, axis=0) != 0).any(axis=1))]
+    kind = embedding.terms.find(embedding.manifest.get("config", {}).get("type_predicate", RDF_TYPE))
+    subjects, predicates, objects = triples[triples[:, 1] != kind].T
+    links = objects != LITERAL
+    members = np.concatenate([subjects, objects[links]])
+    roles = np.concatenate([2 * predicates, 2 * predicates[links] + 1])
+    others = np.concatenate([objects, subjects[links]])
+    clustered = cluster_of[members] >= NOISE
+    members, roles, others = members[clustered], roles[clustered], others[clustered]
+
+    terms = len(embedding)
+    shared = others != LITERAL
+    contexts = _Shares.of(cluster_of[members[shared]], roles[shared] * terms + others[shared], sizes)
+    pairs = np.unique(members * (2 * terms) + roles)
+    alone = _Shares.of(cluster_of[pairs // (2 * terms)], pairs % (2 * terms), sizes)
+
+    def trait(context: int, role: int) -> Trait | None:
+        if context >= 0 and contexts.telling[context] > 0:
+            text = _context_text(embedding, *divmod(int(contexts.traits[context]), terms))
+            return Trait(text, float(contexts.shares[context]), float(contexts.usual[context]))
+        if role >= 0 and alone.telling[role] > 0:
+            return Trait(_context_text(embedding, int(alone.traits[role])), float(alone.shares[role]), float(alone.usual[role]))
+        return None
+
+    clusters = len(sizes) - 1
+    return [trait(*cells) for cells in zip(contexts.best(clusters, COMMON_CONTEXT).tolist(), alone.best(clusters, COMMON).tolist(), strict=True)]
+
+
+def _context_text(embedding: Embedding, role: int, other: int = LITERAL) -> str:
+    readable = embedding.lookup().readable
+    predicate = readable(role // 2)
+    what = "" if other == LITERAL else f" {readable(other)}"
+    return f"is {predicate} of{what or ' something'}" if role % 2 else f"{predicate}{what}"
+
+
+def _name(types: Sequence[Trait], context: Trait | None) -> str:
+    parts = []
+    if types:
+        parts.append(types[0].text if types[0].share >= COMMON else f"{types[0].text} and others")
+    if context:
+        parts.append(context.text)
+    return " · ".join(parts)
+
+
+def _unique(names: Sequence[str], exemplars: Sequence[str]) -> list[str]:
+    """Names that occur twice get the exemplar added, and if that is not enough, a number."""
+    often = Counter(names)
+    unique: dict[str, None] = {}
+    for name, like in zip(names, exemplars, strict=True):
+        whole = name if name and often[name] == 1 else " · ".join(filter(None, (name, f"like {like}")))
+        unique[next(text for text in chain([whole], (f"{whole} ({number})" for number in count(2))) if text not in unique)] = None
+    return list(unique)

@@ -1,0 +1,95 @@
+"""Columns → a table in a file: .csv, .tsv, .jsonl (compressed if .gz, .zst … follows) or .parquet; or on standard output."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyke.errors import MissingLibrary, UsageError
+from pyke.files import COMPRESSIONS, check_file, write_stream
+
+STANDARD_OUTPUT = "-"
+
+Columns = Mapping[str, Sequence[Any]]  # equally long, the same names in all blocks of a table
+Kinds = Mapping[str, type]  # of the columns: str, int or float; None may stand in each
+
+
+def check_table(path: str | os.PathLike[str], force: bool) -> None:
+    """Refuses a table that could not be written, before there is anything to write."""
+    _form_of(path)
+    if os.fspath(path) != STANDARD_OUTPUT:
+        check_file(Path(path), force)
+
+
+def write_table(path: str | os.PathLike[str], kinds: Kinds, blocks: Iterable[Columns], force: bool = False, form: str | None = None) -> int:
+    """Writes blocks of rows, whole or not at all; its bytes. On standard output a table is .tsv, unless `form` says otherwise."""
+    return write_stream(path, _FORMS[form or _form_of(path)](kinds, blocks), force)
+
+
+def _form_of(path: str | os.PathLike[str]) -> str:
+    if os.fspath(path) == STANDARD_OUTPUT:
+        return ".tsv"
+    name = Path(path)
+    packed = name.suffix.lower() in COMPRESSIONS
+    form = Path(name.stem).suffix.lower() if packed else name.suffix.lower()
+    if form not in _FORMS or (packed and form == ".parquet"):
+        raise UsageError(f"a table cannot be written to {name}; the endings are {', '.join(_FORMS)}, all but the last also with .gz or .zst behind")
+    return form
+
+
+def _separated(separator: str) -> Callable[[Kinds, Iterable[Columns]], Iterator[bytes]]:
+    """A line of names, then the rows; cells with separators, quotes or line breaks in them are quoted."""
+
+    def lines(kinds: Kinds, blocks: Iterable[Columns]) -> Iterator[bytes]:
+        yield _lines([tuple(kinds)])
+        for block in blocks:
+            yield _lines(zip(*(block[name] for name in kinds), strict=True))
+
+    def _lines(rows: Iterable[tuple[Any, ...]]) -> bytes:
+        text = io.StringIO()
+        csv.writer(text, delimiter=separator, lineterminator="\n").writerows(rows)
+        return text.getvalue().encode("utf-8", "replace")
+
+    return lines
+
+
+def _json_lines(kinds: Kinds, blocks: Iterable[Columns]) -> Iterator[bytes]:
+    for block in blocks:
+        rows = zip(*(block[name] for name in kinds), strict=True)
+        yield "".join(json.dumps(dict(zip(kinds, row, strict=True)), ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace")
+
+
+def _parquet(kinds: Kinds, blocks: Iterable[Columns]) -> Iterator[bytes]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingLibrary("pyarrow", "a table as .parquet", "export") from None
+    arrow_types = {str: pa.string(), int: pa.int64(), float: pa.float32()}
+    schema = pa.schema([(name, arrow_types[kind]) for name, kind in kinds.items()])
+    written = io.BytesIO()
+
+    def taken() -> bytes:
+        piece = written.getvalue()
+        written.seek(0)
+        written.truncate()
+        return piece
+
+    with parquet.ParquetWriter(written, schema, compression="zstd") as writer:
+        for block in blocks:
+            writer.write_table(pa.table({name: block[name] for name in kinds}, schema=schema))
+            yield taken()
+    yield taken()
+
+
+_FORMS: dict[str, Callable[[Kinds, Iterable[Columns]], Iterator[bytes]]] = {
+    ".csv": _separated(","),
+    ".tsv": _separated("\t"),
+    ".jsonl": _json_lines,
+    ".parquet": _parquet,
+}
