@@ -19,7 +19,7 @@ LEVELS = [
     ["config", "memory", "parallel"],
     ["kernels", "graph"],
     ["files", "search"],
-    ["sandbox", "ids", "store", "clusters", "endpoint", "lookup", "rows", "tables"],
+    ["sandbox", "ids", "store", "clusters", "endpoint", "queries", "lookup", "rows", "tables"],
     ["documents", "springs.ppmi", "springs.contexts", "repulsion"],
     ["rdf", "springs", "simulation", "embedding"],
     [

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from pyke.config import Config
     from pyke.embedding import Embedding, load
     from pyke.errors import PykeError
+    from pyke.fetching import fetch
     from pyke.pipeline import embed
     from pyke.progress import Progress
 
-__all__ = ["Config", "Embedding", "Progress", "PykeError", "__version__", "embed", "load"]
+__all__ = ["Config", "Embedding", "Progress", "PykeError", "__version__", "embed", "fetch", "load"]
 
 # Imported when first used: `pyke --help` must not wait for Numba.
 _HOMES = {
@@ -29,6 +30,7 @@ _HOMES = {
     "Progress": "pyke.progress",
     "PykeError": "pyke.errors",
     "embed": "pyke.pipeline",
+    "fetch": "pyke.fetching",
     "load": "pyke.embedding",
 }
 

@@ -1,0 +1,404 @@
+"""fetch(): all triples of a SPARQL endpoint, page by page, into one N-Triples file.
+
+A page is asked for with LIMIT and OFFSET, which count rows: solutions of the WHERE clause. Endpoints may give fewer rows than asked for, in
+silence, so the next page begins behind the rows that came, not behind those that were asked for, and only a page without rows is the end.
+- Of our own query a row is a triple: a page has at least as many rows as different triples, so nothing is missed.
+- Of a user's query a row may be many triples or none. A blank node in the template, which is another for each row, makes rows countable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+
+from pyke import files
+from pyke.documents import clean_message
+from pyke.endpoint import USER_AGENT, Answer, Endpoint, Fault
+from pyke.errors import DataError, EmptyGraph, Interrupted, NoInput, OutputExists, UsageError
+from pyke.progress import Progress
+from pyke.queries import MARK, ORDERS, Query, check_iri, read_query
+from pyke.sandbox import GuardedXml, Refused, surviving
+
+ACCEPT = "application/n-triples, text/turtle;q=0.8, application/rdf+xml;q=0.5"
+ACCEPT_COUNT = "application/sparql-results+json"
+_FORMATS = {
+    "application/n-triples": ox.RdfFormat.N_TRIPLES,
+    "text/plain": ox.RdfFormat.N_TRIPLES,  # its media type of old
+    "text/turtle": ox.RdfFormat.TURTLE,
+    "application/x-turtle": ox.RdfFormat.TURTLE,
+    "application/rdf+xml": ox.RdfFormat.RDF_XML,
+}
+GATHERED = 1 << 20  # bytes of text that are compressed at once
+STATE = "state.json"
+MOST_NOTES = 5  # of lines that were skipped
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What to fetch, and how. Two fetches that differ only in what stands under "how" may go on from each other's pages."""
+
+    query: str | None = None  # CONSTRUCT { … } WHERE { … }
+    graphs: tuple[str, ...] = ()
+    literals: bool = True
+    order: str = "query"
+    keep_blank_labels: bool = False
+
+    # How
+    page_size: int = 10_000
+    max_triples: int | None = None
+    on_error: str = "stop"
+    user_agent: str = USER_AGENT
+    timeout: float = 120.0
+    retries: int = 5
+    pause: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "graphs", (self.graphs,) if isinstance(self.graphs, str) else tuple(self.graphs))
+        for name, value, choices in (("order", self.order, ORDERS), ("on_error", self.on_error, ("stop", "skip"))):
+            if value not in choices:
+                raise UsageError(f"{name} is {value!r}; it must be one of: {', '.join(choices)}")
+        most = 1 if self.max_triples is None else self.max_triples
+        for name, number, least, greatest in (
+            ("page_size", self.page_size, 1, 1_000_000),
+            ("max_triples", most, 1, float("inf")),
+            ("timeout", self.timeout, 0.001, 86_400),
+            ("retries", self.retries, 0, 1000),
+            ("pause", self.pause, 0, 86_400),
+        ):
+            if not least <= number <= greatest:
+                raise UsageError(f"{name} is {number}; it must be at least {least}{f' and at most {greatest:,}' if greatest < 1e9 else ''}")
+        for graph in self.graphs:
+            check_iri(graph)
+        if self.query is not None and (not self.literals or self.order == "subquery"):
+            raise UsageError("--no-literals and --order subquery belong to the query that is made for you; write them into your own")
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Wanted:
+        """From options by name."""
+        known = [field.name for field in fields(cls)]
+        for name in options:
+            if name not in known:
+                raise UsageError(f"there is no option {name!r}; there are: {', '.join(known)}")
+        return cls(**options)
+
+
+@dataclass
+class Tally:
+    """What has come so far."""
+
+    pages: int = 0
+    rows: int = 0
+    triples: int = 0
+    blank_nodes: int = 0
+    skipped: int = 0
+    received: int = 0  # bytes
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What was fetched: pages, triples (those that came with two pages counted twice), blank nodes and bytes."""
+
+    output: str
+    pages: int
+    triples: int
+    blank_nodes: int
+    skipped: int  # lines that broke the grammar
+    expected: int | None  # rows that the endpoint counted beforehand
+    resumed_from: int  # pages that an earlier run had fetched
+    repeated: int  # requests that had to be made again
+    bytes_received: int
+    bytes_written: int
+
+
+def fetch(
+    endpoint: str,
+    output: str | os.PathLike[str],
+    *,
+    resume: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    **options: Any,
+) -> Fetched:
+    """Fetches the triples of a SPARQL endpoint into a file of N-Triples, written whole or not at all.
+
+    Parameters
+    ----------
+    endpoint : its address, http or https; a name and a password in it, or in the environment, are used and never shown.
+    output : ends in .nt, compressed if .gz, .zst, .bz2 or .xz follows. Pages are kept in a directory beside it until it is written.
+    resume : go on from the pages that an interrupted fetch has kept.
+    force : replace a file that is there, and give up pages that were kept.
+    progress : told how it goes.
+    sleep : waits some seconds.
+    **options : any field of `Wanted`, for example query="CONSTRUCT …", graphs=["http://…"], literals=False, page_size=1000.
+
+    Examples
+    --------
+    >>> fetch("ftp://example.com/sparql", "graph.nt.gz")
+    Traceback (most recent call last):
+    ...
+    pyke.errors.UsageError: 'ftp://example.com/sparql' is no address of an endpoint; it begins with http:// or https://
+    """
+    wanted, progress = Wanted.of(options), progress or Progress()
+    manners = {name: getattr(wanted, name) for name in ("graphs", "user_agent", "timeout", "retries", "pause")}
+    source = Endpoint(endpoint, **manners, progress=progress, sleep=sleep)
+    query = Query.own(wanted.literals, wanted.order) if wanted.query is None else Query.given(read_query(wanted.query), wanted.order)
+    target = _checked_output(output)
+    files.check_file(target, force)
+    with closing(source), files.work_directory(target) as work:
+        parts = Parts(work, _fingerprint(source.url, query.text, wanted.graphs, wanted.keep_blank_labels), resume, force)
+        resumed_from = parts.tally.pages
+        try:
+            expected = Pages(source, query, wanted, parts, progress).fetch_all()
+            progress.stage("writing", parts.tally.pages, "pages")
+            written = files.write_stream(target, parts.blocks(progress), force)
+        except Interrupted as stopped:
+            raise Interrupted(stopped.signal_number, parts.advice) from None
+        except (NoInput, DataError) as error:
+            raise type(error)(f"{str(error).rstrip('.')}. {parts.advice}".rstrip()) from None
+    tally = parts.tally
+    return Fetched(
+        output=str(output),
+        pages=tally.pages,
+        triples=tally.triples,
+        blank_nodes=tally.blank_nodes,
+        skipped=tally.skipped,
+        expected=expected,
+        resumed_from=resumed_from,
+        repeated=source.repeated,
+        bytes_received=tally.received,
+        bytes_written=written,
+    )
+
+
+def _checked_output(output: str | os.PathLike[str]) -> Path:
+    target = Path(output)
+    name = target.name.lower()
+    for suffix in files.COMPRESSIONS:
+        name = name.removesuffix(suffix)
+    if not name.endswith(".nt"):
+        raise UsageError(f"{target}: N-Triples are written; the name must end in .nt, or in .nt{', .nt'.join(files.COMPRESSIONS)}")
+    return target
+
+
+def _fingerprint(*deciding: Any) -> str:
+    return hashlib.sha256(json.dumps(deciding).encode()).hexdigest()  # not the URL itself, which may hold a key
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pages
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page: different triples as N-Triples, and what it adds to the tally."""
+
+    text: bytes
+    rows: int
+    triples: int
+    blank_nodes: int
+    problems: tuple[str, ...]
+    received: int
+    content: int  # a hash of the triples as they came
+
+
+class Pages:
+    """All pages of a query, each fetched and kept before the next is asked for."""
+
+    def __init__(self, source: Endpoint, query: Query, wanted: Wanted, parts: Parts, progress: Progress) -> None:
+        self._source, self._query, self._wanted, self._parts, self._progress = source, query, wanted, parts, progress
+        self._last: Page | None = None
+        self._limit = 0  # of the last page
+        self._told = False
+
+    def fetch_all(self) -> int | None:
+        """Fetches until a page has no rows; the number of rows that the endpoint says there are."""
+        tally, most = self._parts.tally, self._wanted.max_triples
+        expected = self._count() if most is None else None
+        self._progress.stage("fetching", most or expected, "triples")
+        self._source.done = tally.rows
+        while most is None or tally.triples < most:
+            limit = self._wanted.page_size if most is None else min(self._wanted.page_size, most - tally.triples)
+            page = self._source.ask(self._query.page(limit, tally.rows), ACCEPT, partial(self._whole, limit=limit, expected=expected))
+            if not page.rows:
+                break
+            self._tell(page)
+            self._parts.add(page)
+            self._last, self._limit = page, limit
+            self._source.done = tally.rows
+            self._progress.advance(tally.rows)
+        if not tally.triples:
+            raise EmptyGraph(f"{self._source.name} gave no triple. Is the graph's name right, and the query?")
+        return expected
+
+    def _count(self) -> int | None:
+        """The rows that there are, if the endpoint can tell; it is asked once."""
+        if self._query.counting is None:
+            return None
+        try:
+            return self._source.ask(self._query.counting, ACCEPT_COUNT, _read_count, retries=0)
+        except (NoInput, DataError) as error:
+            self._progress.note(f"The number of triples is not known beforehand: {error}")
+            return None
+
+    def _whole(self, answer: Answer, limit: int, expected: int | None) -> Page:
+        """The page in an answer, if nothing speaks against it."""
+        tally, name = self._parts.tally, self._source.name
+        page = read_page(answer, tally.pages + 1, name, self._wanted, self._query.marked)
+        if page.rows > limit:
+            raise DataError(f"{name} gave {page.rows:,} rows where {limit:,} were asked for: it does not heed LIMIT, so it cannot be read in pages")
+        if not page.rows and expected is not None and tally.rows < expected:
+            take = f" To take what came, say --resume --max-triples {tally.triples}." if tally.triples else ""
+            raise Fault(DataError(f"{name} counts {expected:,} triples, but gives none behind row {tally.rows:,}.{take}"))
+        again = self._last is not None and page.rows and page.content == self._last.content
+        if again and not self._query.marked and (page.rows == limit == self._limit or (expected is not None and tally.rows >= expected)):
+            raise DataError(f"{name} gave the same page twice: it does not heed OFFSET, so it cannot be read in pages")
+        return page
+
+    def _tell(self, page: Page) -> None:
+        """Says what the user would want to know of a page, and of the one before it, behind which there is more."""
+        for problem in page.problems[: max(0, MOST_NOTES - self._parts.tally.skipped)]:
+            self._progress.note(f"skipped {problem}")
+        if self._last is not None and self._last.rows < self._limit and not self._told:
+            self._told = True
+            self._progress.note(f"{self._last.rows:,} rows came where {self._limit:,} were asked for; the next page begins behind those that came.")
+
+
+def read_page(answer: Answer, number: int, name: str, wanted: Wanted, marked: bool) -> Page:
+    """Parses one page, strictly. Blank nodes hold within an answer only: their labels are made different from those of other pages."""
+    place = f"{name}, page {number}"
+    form = _FORMATS.get(answer.media_type)
+    if form is None or (form == ox.RdfFormat.N_TRIPLES and answer.body.lstrip()[:5].lower() in (b"<!doc", b"<html", b"<?xml")):
+        kind = answer.media_type or "something without a media type"
+        raise DataError(f"{place}: {kind} came instead of RDF: {answer.first_words}. Is this the address of the endpoint?")
+    problems: list[str] = []
+
+    def report(error: SyntaxError) -> None:
+        problem = f"{place}, line {error.lineno or 0}: {clean_message(str(error))}"
+        cut_off = (error.lineno or 0) > answer.body.count(b"\n")  # the last line, without a line break
+        if wanted.on_error == "stop" or form != ox.RdfFormat.N_TRIPLES or cut_off:
+            advice = "" if form != ox.RdfFormat.N_TRIPLES or cut_off else ". --on-error skip leaves such lines out and counts them"
+            raise Fault(DataError(problem + advice))
+        problems.append(problem)
+
+    source: Any = GuardedXml(io.BytesIO(answer.body)) if form == ox.RdfFormat.RDF_XML else answer.body
+    try:
+        quads = list(surviving(ox.parse(source, format=form), report))
+    except Refused as refused:
+        raise Fault(DataError(f"{place}, line {refused.line}: {refused}")) from None
+    except MemoryError:
+        raise DataError(f"{place}: a token is longer than 16 MiB, the most that the parser takes") from None
+    triples = dict.fromkeys(quad.triple for quad in quads if quad.predicate.value != MARK)
+    if problems and not quads:
+        raise Fault(DataError(f"{problems[0]}. No line of this page could be read: {answer.first_words}"))
+    rows = sum(quad.predicate.value == MARK for quad in quads) if marked else len(triples)
+    prefix = "" if wanted.keep_blank_labels else f"page{number}_"
+    labels: set[str] = set()
+    text = ox.serialize([_relabelled(triple, prefix, labels) for triple in triples], format=ox.RdfFormat.N_TRIPLES)
+    return Page(text or b"", rows + len(problems), len(triples), len(labels), tuple(problems), answer.received, hash(frozenset(triples)))
+
+
+def _relabelled(node: Any, prefix: str, labels: set[str]) -> Any:
+    """A triple, or a part of one, with new labels for its blank nodes; the old ones are collected."""
+    if isinstance(node, ox.Triple):
+        if not any(isinstance(part, ox.BlankNode | ox.Triple) for part in node):
+            return node
+        return ox.Triple(*(_relabelled(part, prefix, labels) for part in node))
+    if isinstance(node, ox.BlankNode):
+        labels.add(node.value)
+        return ox.BlankNode(prefix + node.value)
+    return node
+
+
+def _read_count(answer: Answer) -> int:
+    """The one number in the answer to a counting query."""
+    if answer.media_type not in ("application/sparql-results+json", "application/json"):
+        raise DataError(f"{answer.media_type or 'something'} came instead of a count: {answer.first_words}")
+    try:
+        (solution,) = ox.parse_query_results(answer.body, format=ox.QueryResultsFormat.JSON)  # type: ignore[misc]
+        return int(solution[0].value)
+    except (SyntaxError, ValueError, TypeError, AttributeError, IndexError, KeyError):
+        raise DataError(f"no count could be read from {answer.first_words}") from None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Parts
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+class Parts:
+    """The pages that came so far, a file each, and the tally, which is written behind each page: a page that it does not count is not there."""
+
+    def __init__(self, directory: Path, fingerprint: str, resume: bool, force: bool) -> None:
+        self._directory, self._fingerprint = directory, fingerprint
+        self.tally = Tally()
+        kept = _read_state(directory / STATE)
+        if kept is None:
+            return
+        theirs, tally = kept
+        if resume and theirs != fingerprint:
+            raise UsageError(f"the pages kept in {directory} are of another endpoint, query or graph. "
+                             "Give the same ones, or say --force without --resume to start anew.")  # fmt: skip
+        if resume:
+            self.tally = tally
+        elif force:
+            files.remove(directory / STATE)
+        else:
+            raise OutputExists(f"{tally.pages:,} pages of an earlier fetch are kept in {directory}: --resume goes on from them, --force starts anew")
+
+    @property
+    def advice(self) -> str:
+        """What a user can do when it has to stop."""
+        pages, triples = self.tally.pages, self.tally.triples
+        return f"{pages:,} pages with {triples:,} triples are kept; the same command with --resume goes on from them." if pages else ""
+
+    def _path(self, number: int) -> Path:
+        return self._directory / f"{number:07}.nt.zst"
+
+    def add(self, page: Page) -> None:
+        """Keeps a page."""
+        tally = self.tally
+        files.write_stream(self._path(tally.pages + 1), [page.text], force=True)
+        tally.pages += 1
+        tally.rows += page.rows
+        tally.triples += page.triples
+        tally.blank_nodes += page.blank_nodes
+        tally.skipped += len(page.problems)
+        tally.received += page.received
+        state = json.dumps({"fingerprint": self._fingerprint, "tally": asdict(tally)})
+        files.write_stream(self._directory / STATE, [state.encode()], force=True)
+
+    def blocks(self, progress: Progress) -> Iterator[bytes]:
+        """All pages, one behind the other."""
+        gathered = bytearray()
+        for number in range(1, self.tally.pages + 1):
+            with files.Input(str(self._path(number)), ".zst") as part:
+                while data := part.read():
+                    gathered += data
+            if len(gathered) >= GATHERED:
+                yield bytes(gathered)
+                gathered.clear()
+            progress.advance(number)
+        if gathered:
+            yield bytes(gathered)
+
+
+def _read_state(path: Path) -> tuple[str, Tally] | None:
+    """The fingerprint and the tally that were kept, if there are any."""
+    try:
+        state = json.loads(path.read_bytes())
+        return str(state["fingerprint"]), Tally(**{name: int(value) for name, value in state["tally"].items()})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
