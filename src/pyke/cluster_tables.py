@@ -22,9 +22,11 @@ from pyke.errors import DataError
 from pyke.graph import LITERAL, Ids
 from pyke.progress import Progress
 
-MOST_TYPES = 3  # that are listed of a cluster
+MOST_TYPES = 3  # that are listed of a cluster,
+LEAST_LISTED = 0.05  # and the share from which on they are
 COMMON = 0.5  # the share from which on a class or a predicate may name a cluster
 COMMON_CONTEXT = 0.2  # contexts are more special
+LONGEST = 40  # letters of a term in a name
 ROWS_AT_ONCE = 1 << 16
 
 Counts = NDArray[np.int64]
@@ -103,7 +105,7 @@ def _described(embedding: Embedding, ids: Ids, found: Clustering) -> ClusterTabl
     kinds = _type_traits(embedding, cluster_of, sizes)
     contexts = _context_traits(embedding, cluster_of, sizes)
     exemplars = [int(ids[row]) for row in _exemplars(embedding, ids, labels, len(sizes) - 1)]
-    names = _unique([_name(*traits) for traits in zip(kinds, contexts, strict=True)], [readable(term) for term in exemplars])
+    names = _unique([_name(*traits) for traits in zip(kinds, contexts, strict=True)], [_short(readable(term)) for term in exemplars])
     frequent = [tuple(sorted(types, key=lambda trait: -trait.share)[:MOST_TYPES]) for types in kinds]
     rows = zip(range(len(names)), names, sizes[:-1].tolist(), frequent, contexts, (embedding.terms[term] for term in exemplars), strict=True)
     described = [Cluster(*row) for row in rows]
@@ -179,7 +181,7 @@ def _type_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> list[l
     order = np.lexsort((found.usual, -found.shares, np.isin(np.arange(len(found.traits)), best, invert=True), found.clusters))
     for cell in order.tolist():
         of_cluster = traits[found.clusters[cell]]
-        if len(of_cluster) <= MOST_TYPES:
+        if not of_cluster or (len(of_cluster) <= MOST_TYPES and found.shares[cell] >= LEAST_LISTED):
             kind = int(found.traits[cell])
             of_cluster.append(Trait(readable(kind), float(found.shares[cell]), float(found.usual[cell]), embedding.terms[kind]))
     return traits
@@ -219,9 +221,12 @@ def _context_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> lis
 
 def _context_text(embedding: Embedding, role: int, other: int = LITERAL) -> str:
     readable = embedding.lookup().readable
-    predicate = readable(role // 2)
-    what = "" if other == LITERAL else f" {readable(other)}"
-    return f"is {predicate} of{what or ' something'}" if role % 2 else f"{predicate}{what}"
+    predicate, other_name = readable(role // 2), "" if other == LITERAL else _short(readable(other))
+    return f"is {predicate} of {other_name or 'something'}" if role % 2 else f"{predicate} {other_name}".rstrip()
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
 
 
 def _name(types: Sequence[Trait], context: Trait | None) -> str:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import html
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyke import search, store
-from pyke.errors import UsageError
+from pyke.config import Config
+from pyke.errors import UnknownTerm, UsageError
 from pyke.files import Content
 from pyke.graph import Census, Floats, Graph, Ids, Terms, Texts
+from pyke.lookup import Lookup
+from pyke.progress import Progress
+
+if TYPE_CHECKING:
+    from pyke.cluster_tables import ClusterTable
+    from pyke.export import Written
+    from pyke.maps import Drawn
+
+
+SHOWN = 5  # terms, and numbers of each vector, in a notebook
 
 
 @dataclass(frozen=True)
@@ -23,6 +36,16 @@ class Neighbour:
     term: str
     distance: float
     label: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """The nearest terms of many queries, a row each, nearest first; −1 and infinity where there are no more."""
+
+    ids: Ids  # (queries, k)
+    distances: Floats  # (queries, k)
+    exact: bool
+    recall: float  # the part of the true neighbours that is among them; 1 if exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +68,12 @@ class Embedding:
     labelled: Ids  # the term that each label is of, ascending
     manifest: dict[str, Any] = field(repr=False)
 
+    def __post_init__(self) -> None:
+        for name in ("vectors", "types", "triples", "labelled"):
+            view = getattr(self, name).view()  # whoever made the array may go on with it
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+
     def __len__(self) -> int:
         return len(self.terms)
 
@@ -65,10 +94,30 @@ class Embedding:
         return (f"<pyke.Embedding: {len(self):,} terms × {self.vectors.shape[1]} dimensions, {census.get('triples', 0):,} triples, "
                 f"{census.get('typed_subjects', 0):,} typed subjects, {census.get('classes', 0):,} classes>")  # fmt: skip
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the first terms, with the beginnings of their vectors."""
+        rows = ""
+        for at, vector in enumerate(self.vectors[:SHOWN, :SHOWN]):
+            numbers = " ".join(f"{number:.3f}" for number in vector) + (" …" if self.vectors.shape[1] > SHOWN else "")
+            rows += f"<tr><td>{html.escape(self.terms[at])}</td><td>{html.escape(self.label(at) or '')}</td><td>{numbers}</td></tr>"
+        more = f"<tr><td>… {len(self) - SHOWN:,} more</td></tr>" if len(self) > SHOWN else ""
+        return f"<p>{html.escape(repr(self))}</p><table><tr><th>term</th><th>label</th><th>vector</th></tr>{rows}{more}</table>"
+
     def label(self, term_id: int) -> str | None:
         """The label that the graph gives a term."""
-        at = int(np.searchsorted(self.labelled, term_id))
-        return self.labels[at] if at < len(self.labelled) and self.labelled[at] == term_id else None
+        return self.lookup().label(term_id)
+
+    def lookup(self, prefixes: Mapping[str, str] | None = None) -> Lookup:
+        """Finds terms by IRI, prefixed name or label; prefixes beside the well-known ones can be given.
+
+        Examples
+        --------
+        >>> import pyke
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10)
+        >>> e.terms[e.lookup({"f": "http://example.com/father#"}).find("f:anna")]
+        'http://example.com/father#anna'
+        """
+        return Lookup(self.terms, self.labels, self.labelled, prefixes or {})
 
     @property
     def predicates(self) -> Ids:
@@ -86,19 +135,165 @@ class Embedding:
         census = Census(**{name: value for name, value in self.manifest["census"].items() if name != "first_errors"})
         return Graph(self.terms, subjects, positions[used], objects, predicates, np.array(self.types), self.labels, np.array(self.labelled), census)
 
-    def nearest(self, term: str | Floats, k: int = 10) -> list[Neighbour]:
-        """The k terms closest to a term (without itself) or to a vector, by Euclidean distance."""
+    def nearest(self, term: str | Floats, k: int = 10, *, among: str | None = None, predicates: bool = False) -> list[Neighbour]:
+        """The k terms closest to a term (without itself) or to a vector, by Euclidean distance.
+
+        A term is given by IRI, prefixed name or label. `among` names a class: only terms of that type; `predicates`: only predicates.
+
+        Examples
+        --------
+        >>> import pyke
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+        >>> {neighbour.term for neighbour in e.nearest("http://example.com/father#anna", among="http://example.com/father#female")}
+        {'http://example.com/father#michelle'}
+        """
+        found = self.nearest_of_many([term] if isinstance(term, str) else np.asarray(term)[None], k, among=among, predicates=predicates)
+        return [
+            Neighbour(self.terms[i], float(distance), self.label(i))
+            for i, distance in zip(found.ids[0].tolist(), found.distances[0], strict=True)
+            if i >= 0
+        ]
+
+    def nearest_of_many(
+        self,
+        queries: Sequence[str] | NDArray[Any],
+        k: int = 10,
+        *,
+        among: str | None = None,
+        predicates: bool = False,
+        exact: bool | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Neighbourhoods:
+        """The k terms closest to each of many: names of terms, their ids (an array of integers), or vectors (an array with a row each).
+
+        Exact, or by an index where that takes less time, unless `exact` says which; the recall of an index is measured.
+
+        Examples
+        --------
+        >>> import pyke
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+        >>> e.nearest_of_many(["http://example.com/father#anna", "http://example.com/father#heinz"], k=3).ids.shape
+        (2, 3)
+        """
         if k < 1:
             raise UsageError(f"k is {k}; it must be at least 1")
-        if isinstance(term, str):
-            own = self.terms.id(term)
-            query = self.vectors[own]
-        else:
-            own, query = -1, np.asarray(term, np.float32)
-            if query.shape != (self.vectors.shape[1],) or not np.isfinite(query).all():
-                raise UsageError(f"the vector must have {self.vectors.shape[1]} finite numbers")
-        ids, distances = search.nearest(self.vectors, query, k, own)
-        return [Neighbour(self.terms[i], float(distance), self.label(i)) for i, distance in zip(ids.tolist(), distances, strict=True)]
+        own, vectors = self._queries(queries)
+        chosen = self._chosen(among, predicates)
+        points = self.vectors if chosen is None else self.vectors[chosen]
+        if chosen is not None:
+            at = np.minimum(np.searchsorted(chosen, own), len(chosen) - 1)
+            own = np.where(chosen[at] == own, at, -1)
+        found = search.nearest_of_many(points, vectors, k, own, exact=exact, threads=threads or Config().threads, progress=progress)
+        ids = found.ids if chosen is None else np.where(found.ids < 0, -1, chosen[found.ids])
+        return Neighbourhoods(ids, np.sqrt(found.squares), found.exact, found.recall)
+
+    def _queries(self, queries: Sequence[str] | NDArray[Any]) -> tuple[NDArray[np.int64], Floats]:
+        """(the id of each query or −1, its vector)."""
+        if not isinstance(queries, np.ndarray):
+            if isinstance(queries, str):
+                raise UsageError(f"many terms are asked for as a list, not as {queries!r}")
+            found = self.lookup().find_all(queries)
+            for name, term in zip(queries, found, strict=True):
+                if not isinstance(term, int):
+                    self.lookup().find(name)  # says what is wrong
+            queries = np.array(found, np.int64)
+        if queries.ndim == 1 and np.issubdtype(queries.dtype, np.integer):
+            if len(queries) and not 0 <= queries.min() <= queries.max() < len(self):
+                raise UnknownTerm(f"ids of terms are 0 to {len(self) - 1:,}; {queries.min()} to {queries.max()} were asked for")
+            return queries.astype(np.int64), self.vectors[queries]
+        try:
+            vectors = np.asarray(queries, np.float32)
+        except (TypeError, ValueError):
+            vectors = np.zeros(0, np.float32)
+        if vectors.ndim != 2 or vectors.shape[1] != self.vectors.shape[1] or not np.isfinite(vectors).all():
+            raise UsageError(f"the vector must have {self.vectors.shape[1]} finite numbers")
+        return np.full(len(vectors), -1, np.int64), vectors
+
+    def _chosen(self, among: str | None, predicates: bool) -> Ids | None:
+        """The ids of the terms that may be neighbours, ascending; None for all."""
+        if among is None:
+            return self.predicates if predicates else None
+        if predicates:
+            raise UsageError("among a class there are no predicates: types are kept of the other terms. Ask for one or the other.")
+        kind = self.lookup().find(among)
+        members = np.unique(self.types[self.types[:, 1] == kind, 0])
+        if len(members) == 0:
+            classes, sizes = np.unique(self.types[:, 1], return_counts=True)
+            frequent = ", ".join(f"<{self.terms[i]}>" for i in classes[np.argsort(-sizes, kind="stable")[:5]])
+            raise UnknownTerm(f"no term has the type {self.terms[kind]}" + (f"; the most frequent types are {frequent}" if frequent else ""))
+        return members
+
+    def export(self, target: str | os.PathLike[str] | None = None, to: str | None = None, *, only: str = "all", **options: Any) -> Written:
+        """Writes the embedding for another program, whole or not at all.
+
+        Parameters
+        ----------
+        target
+            The file or directory to write; its ending tells the format, unless `to` does. None for a database.
+        to
+            A name in `pyke.export.FORMATS`: parquet, csv, word2vec, postgres …
+        only
+            all; typed (subjects); entities (neither predicates nor classes); predicates.
+        **options
+            Those of `pyke.export.Options`: force, threads; neighbours (atlas); dsn, table, index (postgres). And progress.
+
+        Examples
+        --------
+        >>> import pyke
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = e.export(f"{folder}/father.csv", only="predicates")
+        >>> written.format, written.terms
+        ('csv', 3)
+        """
+        from pyke.export import export
+
+        return export(self, target, to, only=only, **options)
+
+    def plot(
+        self, path: str | os.PathLike[str], *, animate: bool = False, force: bool = False, progress: Progress | None = None, **view: Any
+    ) -> Drawn:
+        """Writes a map (.png, .svg, .pdf, .html) or, with `animate`, a film of the annealing (.gif, .mp4, .html); what it shows.
+
+        `view` is any field of `pyke.maps.View`, for example three_d=True, only_types=["Person"], highlight=["http://e/anna"], sample=5000.
+
+        Examples
+        --------
+        >>> import pyke, tempfile
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [(group.name, group.count) for group in e.plot(f"{folder}/map.png").legend]
+        [('male', 4), ('Class', 3), ('female', 2), ('no type', 7)]
+        """
+        from pyke import animation, maps
+
+        draw = animation.draw if animate else maps.draw
+        return draw(self, Path(path), maps.View(**view), force=force, progress=progress)
+
+    def clusters(
+        self,
+        min_cluster_size: int = 26,
+        min_samples: int = 29,
+        *,
+        typed: bool = False,
+        exact: bool | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> ClusterTable:
+        """Clusters of the terms that are no predicates and no classes, by density (HDBSCAN), each described; `typed`: of terms with a type.
+
+        Examples
+        --------
+        >>> import pyke
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10)
+        >>> len(e.clusters().clusters)  # six people are too few for one
+        0
+        """
+        from pyke.cluster_tables import cluster
+
+        return cluster(self, min_cluster_size, min_samples, typed=typed, exact=exact, threads=threads, progress=progress)
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Writes an embedding directory, whole or not at all; `force` replaces one that is there."""

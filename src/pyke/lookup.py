@@ -195,7 +195,7 @@ class Lookup:
         stem = bare.rstrip("/#")
         found = {term: 2.0 for variant in (swapped, stem, f"{stem}/", f"{stem}#") if (term := self.terms.find(variant)) >= 0}
         key = local_name(bare)
-        for term in _sharing_trigrams(self.terms, key, _PARTED).tolist():
+        for term in [*_sharing_trigrams(self.terms, key, _PARTED).tolist(), *_sharing_trigrams(self.terms, bare, _WHOLE).tolist()]:
             iri = self.terms[term]
             found.setdefault(term, _likeness(key, local_name(iri)) + _likeness(bare, iri) / 100)
         for at in _sharing_trigrams(self.labels, name, _WHOLE).tolist():

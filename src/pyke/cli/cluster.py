@@ -60,7 +60,7 @@ def cluster(
         noise = {"noise": found.noise, "terms": len(found.ids), "exact": found.exact}
         terminal.print_json({"output": str(output), **noise, "clusters": [asdict(one) for one in found.clusters]})
     else:
-        _show(found, output)
+        _show(embedding, found, output)
 
 
 def _members(embedding: Embedding, found: ClusterTable) -> Iterator[Columns]:
@@ -80,23 +80,30 @@ def _summary(embedding: Embedding, found: ClusterTable) -> Columns:
         return (
             one.number, one.name, one.size, kind and kind.term, kind and kind.share, kind and kind.usual, ", ".join(map(_shown, one.types)),
             context and context.text, context and context.share, context and context.usual,
-            one.exemplar, lookup.label(lookup.find(f"<{one.exemplar}>")),
+            one.exemplar, lookup.label(embedding.terms.find(one.exemplar)),
         )  # fmt: skip
 
     return dict(zip(SUMMARY_KINDS, zip(*map(row, found.clusters), strict=True), strict=True))
 
 
 def _shown(trait: Trait) -> str:
-    return f"{trait.text} {trait.share:.0%} (usual {trait.usual:.0%})"
+    return f"{trait.text} {_shares(trait)}"
 
 
-def _show(found: ClusterTable, output: Path) -> None:
-    table = terminal.new_table("", "cluster", "size", "types", "special", "exemplar", right=(0, 2))
+def _shares(trait: Trait) -> str:
+    return f"{trait.share:.0%} ({trait.usual:.0%})"
+
+
+def _show(embedding: Embedding, found: ClusterTable, output: Path) -> None:
+    lookup = embedding.lookup()
+    table = terminal.new_table("", "size", "cluster", "types", "context", "exemplar", right=(0, 1, 4))
     for one in found.clusters[:MOST_SHOWN]:
-        types, context = ", ".join(map(_shown, one.types)), _shown(one.context) if one.context else ""
-        table.add_row(str(one.number), *map(terminal.inert, (one.name, f"{one.size:,}", types, context, one.exemplar)))
+        types, context = ", ".join(map(_shown, one.types)), _shares(one.context) if one.context else ""
+        exemplar = lookup.readable(embedding.terms.find(one.exemplar))
+        table.add_row(str(one.number), *map(terminal.inert, (f"{one.size:,}", one.name, types, context, exemplar)))
     terminal.out().print(table)
     more = f" {len(found.clusters) - MOST_SHOWN:,} smaller ones are not shown; --summary FILE writes all." if len(found.clusters) > MOST_SHOWN else ""
     how = "" if found.exact else " Clusters are approximate: made from a graph of nearest neighbours; --exact takes longer."
     noise = f"{found.noise:,} of {len(found.ids):,} terms ({found.noise / len(found.ids):.0%}) are in none: noise."
-    terminal.out().print(terminal.inert(f"{len(found.clusters):,} clusters in {output}; {noise}{more}{how}"), highlight=False)
+    shares = "Shares are those of the members, in brackets those of all terms."
+    terminal.out().print(terminal.inert(f"{len(found.clusters):,} clusters in {output}; {noise} {shares}{more}{how}"), highlight=False)

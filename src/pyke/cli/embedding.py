@@ -1,4 +1,4 @@
-"""The main job: files to vectors, what they hold, what it takes, and a first look at the result."""
+"""The main job: files to vectors, what they hold, what it takes, and whether the result is sound."""
 
 from __future__ import annotations
 
@@ -156,26 +156,6 @@ def plan(
     else:
         terminal.show_plan(made)
     check(made, settings)
-
-
-@app.command()
-def nearest(
-    directory: Directory,
-    term: Annotated[str, typer.Argument(help="An IRI, or a blank node as _:label.", show_default=False)],
-    k: Annotated[int, typer.Option("--k", "-k", help="How many.")] = 10,
-    json_: AsJson = False,
-) -> None:
-    """Show the terms closest to a term."""
-    from pyke.embedding import load
-
-    neighbours = load(directory).nearest(term, k)
-    if json_:
-        terminal.print_json([vars(neighbour) for neighbour in neighbours])
-        return
-    table = terminal.new_table("", "term", "distance", "label", right=(0, 2))
-    for rank, neighbour in enumerate(neighbours, 1):
-        table.add_row(str(rank), terminal.inert(neighbour.term), f"{neighbour.distance:.4f}", terminal.inert(neighbour.label or ""))
-    terminal.out().print(table)
 
 
 @app.command()

@@ -113,7 +113,7 @@ def _vectors_in(file: Path) -> NDArray[Any]:
         rows = None
     if not isinstance(rows, np.ndarray) or not np.issubdtype(rows.dtype, np.floating):
         raise DataError(f"{file} holds no array of floating-point numbers as numpy.save writes it")
-    return rows[None] if rows.ndim == 1 else rows
+    return np.atleast_2d(rows)
 
 
 def _from_lines(path: str, lookup: Lookup, *, skip: bool) -> tuple[list[str], NDArray[Any], int]:
