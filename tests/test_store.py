@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -96,8 +97,9 @@ def test_a_sound_directory_is_verified(saved: Path) -> None:
 
 def test_numbers_that_are_not_finite_are_found(family: Path, tmp_path: Path) -> None:
     made = pyke.embed(family, dimensions=6)
-    made.vectors[3, 2] = np.nan
-    made.save(tmp_path / "out")
+    vectors = made.vectors.copy()
+    vectors[3, 2] = np.nan
+    replace(made, vectors=vectors).save(tmp_path / "out")
     with pytest.raises(DamagedStore, match="finite"):
         store.verify(tmp_path / "out")
 

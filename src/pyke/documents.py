@@ -271,7 +271,7 @@ def _regrouped(pipe: Any) -> Iterator[Text]:
         rest = data[cut:] if cut else rest + data
 
 
-_HEADERS = {("subject", "predicate", "object"), ("s", "p", "o"), ("head", "relation", "tail"), ("h", "r", "t")}
+HEADERS = {("subject", "predicate", "object"), ("s", "p", "o"), ("head", "relation", "tail"), ("h", "r", "t")}
 _ESCAPE = r"""\\(?:[tbnrf"'\\]|u(?![dD][89a-fA-F])[0-9A-Fa-f]{4}|U(?!0000[dD][89a-fA-F])00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})"""
 _LITERAL = re.compile(rf'"[^"\\\n\r]*(?:{_ESCAPE}[^"\\\n\r]*)*"(?:@[A-Za-z]+(?:-[A-Za-z0-9]+)*|\^\^<[^<>"{{}}|^`\\\s]*>)?')
 _BLANK = re.compile(r"_:[\w](?:[\w.-]*[\w-])?")
@@ -286,7 +286,7 @@ def _table(document: Document, source: Input, config: Config, report: Report) ->
     while True:
         try:
             row = next(rows)
-            if not row or (rows.line_num == 1 and tuple(cell.strip().lower() for cell in row) in _HEADERS):
+            if not row or (rows.line_num == 1 and tuple(cell.strip().lower() for cell in row) in HEADERS):
                 continue
             written.append(_row_as_line(row))
         except StopIteration:
@@ -314,19 +314,10 @@ def _row_as_line(row: list[str]) -> str:
         raise ValueError("bad UTF-8")
     if len(row) != 3:
         raise ValueError(f"{len(row)} columns instead of three")
-    subject, predicate, target = row
-    if _LITERAL.fullmatch(target):
-        node = target
-    elif target.startswith('"'):
-        raise ValueError(f"{target[:60]!r} is no literal of N-Triples")
-    else:
-        node = _cell_as_node(target)
-    if predicate.startswith("_:"):
-        raise ValueError(f"the predicate {predicate!r} is a blank node")
-    return f"{_cell_as_node(subject)} {_cell_as_node(predicate)} {node} .\n"
+    return " ".join(read(cell) for read, cell in zip(CELL_READERS, row, strict=True)) + " .\n"
 
 
-def _cell_as_node(cell: str) -> str:
+def _node(cell: str) -> str:
     if cell.startswith("<") and cell.endswith(">"):
         cell = cell[1:-1]
     elif cell.startswith("_:"):
@@ -336,6 +327,24 @@ def _cell_as_node(cell: str) -> str:
     if not cell or cell.startswith(("_:", '"')) or any(c in cell for c in "<>\n\r"):
         raise ValueError(f"{cell[:60]!r} cannot be a name: it is empty, starts with a quotation mark, or has <, > or a line break in it")
     return f"<{cell}>"
+
+
+def _predicate(cell: str) -> str:
+    if cell.startswith("_:"):
+        raise ValueError(f"the predicate {cell!r} is a blank node")
+    return _node(cell)
+
+
+def _object(cell: str) -> str:
+    if _LITERAL.fullmatch(cell):
+        return cell
+    if cell.startswith('"'):
+        raise ValueError(f"{cell[:60]!r} is no literal of N-Triples")
+    return _node(cell)
+
+
+# A cell of each column as N-Triples, or ValueError.
+CELL_READERS: tuple[Callable[[str], str], ...] = (_node, _predicate, _object)
 
 
 _WAYS: dict[str, Callable[[Document, Input, Config, Report], Iterator[Text]]] = {

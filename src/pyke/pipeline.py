@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyke import documents, files, ids, kernels, memory, planning, rdf, repulsion, simulation, springs
+from pyke import documents, files, ids, kernels, memory, planning, rdf, repulsion, simulation, sources, springs
 from pyke.checkpoints import Checkpoints
 from pyke.config import Config
 from pyke.embedding import Embedding
@@ -20,9 +20,8 @@ from pyke.errors import EmptyGraph, Interrupted, UsageError
 from pyke.graph import Census, Graph, Matrix, Repellers
 from pyke.planning import Plan, Sizes
 from pyke.progress import Progress
+from pyke.sources import Inputs, Source
 from pyke.version import __version__
-
-Inputs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 SAMPLE_BYTES = 1_000_000_000  # of text, read for a plan
 NO_CHECKPOINTS = Checkpoints(None, {}, 0, False)
@@ -39,17 +38,18 @@ class Stage:
 
 
 class Run:
-    """One run from files (None: from a graph that is there already) to an embedding: read → ids → springs → repellers → simulation."""
+    """One run from a source (None: from a graph that is there already) to an embedding: read → ids → springs → repellers → simulation."""
 
-    def __init__(self, inputs: Inputs | None, config: Config, progress: Progress | None = None, share: float = 1.0) -> None:
+    def __init__(self, inputs: Source | None, config: Config, progress: Progress | None = None, share: float = 1.0) -> None:
         self.config = config
         self.progress = progress or Progress()
         self.share = share  # the part of each input to read: less than all for a plan
         self.sizes = Sizes()
         self.stages: list[Stage] = []
         self.similarity = springs.similarity(config.similarity)
-        given = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs or ()
-        self.documents = [] if inputs is None else documents.find_documents(given, config.format)
+        self.rows = None if inputs is None else sources.rows_of(inputs)
+        given = () if inputs is None or self.rows else [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+        self.documents = [] if inputs is None or self.rows else documents.find_documents(given, config.format)
         self.passed_over = documents.count_passed_over(given)
 
     def embed(self, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Embedding:
@@ -74,24 +74,28 @@ class Run:
         return self._embedding(graph, forces[0], rest, vectors)
 
     def read(self) -> Graph:
-        """Files → the set of triples over term ids."""
+        """A source → the set of triples over term ids."""
         self._require("reading")
-        with self.stage("reading", int(self.share * sum(document.size for document in self.documents)) or None, "bytes"):
+        total = self.rows.count if self.rows else int(self.share * sum(document.size for document in self.documents)) or None
+        with self.stage("reading", total, "rows" if self.rows else "bytes"):
             census = Census(files_passed_over=self.passed_over)
             collector = ids.Collector()
-            for batch in rdf.read_batches(self.documents, self.config, census, self.progress, self.share):
+            for batch in self._batches(census):
                 collector.add(batch)
                 self._require("reading", **collector.sizes)
             graph = collector.finish(self.config, census)
         self.sizes = replace(self.sizes, triples=len(graph), terms=len(graph.terms))
         return graph
 
+    def _batches(self, census: Census) -> Iterator[kernels.Batch]:
+        if self.rows:
+            return sources.read_batches(self.rows, self.config, census, self.progress.advance)
+        return rdf.read_batches(self.documents, self.config, census, self.progress, self.share)
+
     def find_forces(self, graph: Graph) -> tuple[Matrix, Repellers]:
         """Who attracts whom, and who repels whom; an error if there is nobody."""
         if not len(graph):
-            raise EmptyGraph(
-                f"nothing to embed in {', '.join(document.name for document in self.documents) or 'the graph'}: {_why_empty(graph.census)}"
-            )
+            raise EmptyGraph(f"nothing to embed in {', '.join(self.names) or 'the graph'}: {_why_empty(graph.census)}")
         self._require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(graph))  # there are hardly fewer
         with self.stage("springs"):
             pairs = self.similarity(graph)
@@ -103,6 +107,11 @@ class Run:
         with self.stage("repellers"):
             repelling = repulsion.draw_repellers(similar, self.config.repellers, self.config.seed, self.config.threads)
         return attracting, repelling
+
+    @property
+    def names(self) -> list[str]:
+        """What is read."""
+        return [self.rows.name] if self.rows else [document.name for document in self.documents]
 
     def fingerprint(self) -> dict[str, Any]:
         """All that decides the result."""
@@ -127,7 +136,7 @@ class Run:
         manifest = {
             "program": __version__,
             "config": self.config.as_dict(),
-            "inputs": [document.name for document in self.documents],
+            "inputs": self.names,
             "census": graph.census.as_dict(),
             "particles": attracting.rows,
             "springs": len(attracting.columns),
@@ -139,12 +148,14 @@ class Run:
         return Embedding(vectors, graph.terms, graph.types, triples, graph.labels, graph.labelled, manifest)
 
 
-def embed(inputs: Inputs, *, preset: str = "default", progress: Progress | None = None, **parameters: Any) -> Embedding:
-    """Embeds the graph in some RDF files.
+def embed(source: Source, *, preset: str = "default", progress: Progress | None = None, **parameters: Any) -> Embedding:
+    """Embeds a graph: RDF files, or what a program holds already. The same triples in the same order give the same vectors.
 
     Parameters
     ----------
-    inputs : a path, a glob, a directory, or a list of these.
+    source : a path, a glob, a directory, or a list of these; an rdflib Graph or Dataset; a DataFrame of pandas or polars, a Table of pyarrow
+        or an array of strings with three columns, written as in a TSV file (`<iri>` or a bare name, `_:blank`, `"literal"`); or
+        `(ids, terms)`: an (n, 3) array of positions in a list of strings.
     preset : "default" or "paper".
     progress : told how it goes.
     **parameters : any field of `pyke.Config`, for example dimensions=50, k=45, seed=0, similarity="ppmi".
@@ -156,7 +167,7 @@ def embed(inputs: Inputs, *, preset: str = "default", progress: Progress | None 
     >>> len(e.nearest("http://example.com/father#anna", k=3))
     3
     """
-    return Run(inputs, Config.preset(preset, **parameters), progress).embed()
+    return Run(source, Config.preset(preset, **parameters), progress).embed()
 
 
 def embed_to(
@@ -166,8 +177,8 @@ def embed_to(
     target = Path(output).resolve()
     files.check_output(target, force)
     run = Run(inputs, config, progress)
-    if resume and any(document.name == "-" for document in run.documents):
-        raise UsageError("standard input cannot be told from what it was before: save it to a file to resume")
+    if resume and (run.rows or any(document.name == "-" for document in run.documents)):
+        raise UsageError("what is in no file cannot be told from what it was before: save it to a file to resume")
     with files.work_directory(target) as work:
         if not resume and (work / "positions").exists():
             run.progress.note("Starting anew: the checkpoint of an earlier run is given up (--resume would have gone on from it).")

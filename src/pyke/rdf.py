@@ -15,7 +15,7 @@ import pyoxigraph
 
 from pyke import kernels
 from pyke.config import Config
-from pyke.documents import Document, as_text, blocks_of, clean_message
+from pyke.documents import Document, Report, as_text, blocks_of, clean_message
 from pyke.errors import SyntaxProblem, UsageError
 from pyke.files import Input, read_ahead
 from pyke.graph import Census, Problem
@@ -173,15 +173,25 @@ def read_batches(documents: Sequence[Document], config: Config, census: Census, 
             complaints = _Complaints(document, config, census)
             reader = _BlockReader(document, number if len(documents) > 1 else None, config, seed)
             blocks = _first_part(blocks_of(document, source, config, complaints.add), source, share)
-            lines = 0
-            for stretch in in_order(reader.read, read_ahead(blocks), config.threads, depth=2 * config.threads + 1):
-                for line, message in stretch.problems:
-                    complaints.add(lines + line, message)
-                lines += stretch.lines
-                yield from stretch.batches
+            for batch in _batches(reader, blocks, config.threads, complaints.add):
+                yield batch
                 progress.advance(done + source.consumed)
             done += source.consumed
     census.bytes = done
+
+
+def read_blocks(document: Document, blocks: Iterator[Text], config: Config, report: Report) -> Iterator[kernels.Batch]:
+    """All statements of blocks that are there already; a problem is reported with the number of its line, from 1."""
+    return _batches(_BlockReader(document, None, config, secrets.randbits(64)), blocks, config.threads, report)
+
+
+def _batches(reader: _BlockReader, blocks: Iterator[Text], threads: int, report: Report) -> Iterator[kernels.Batch]:
+    lines = 0
+    for stretch in in_order(reader.read, read_ahead(blocks), threads, depth=2 * threads + 1):
+        for line, message in stretch.problems:
+            report(lines + line, message)
+        lines += stretch.lines
+        yield from stretch.batches
 
 
 def _first_part(blocks: Iterator[Text], source: Input, share: float) -> Iterator[Text]:
