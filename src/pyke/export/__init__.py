@@ -1,0 +1,125 @@
+"""Embeddings for other programs: the table of formats, and the one function that writes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from pyke.embedding import Embedding
+from pyke.errors import UsageError
+from pyke.export.arrays import npy, safetensors
+from pyke.export.postgres import postgres
+from pyke.export.rows import ONLY, Options, Outcome, Rows, choose
+from pyke.export.tables import atlas, csv, parquet, projector, tsv, word2vec, word2vec_binary
+from pyke.files import COMPRESSIONS
+from pyke.progress import Progress
+
+__all__ = ["FORMATS", "ONLY", "Format", "Options", "Written", "export", "format_of"]
+
+FILE, STREAM, DIRECTORY, DATABASE = "file", "stream", "directory", "database"  # a stream may be compressed, or go to standard output
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way to write rows: the function, what it makes, the ending that stands for it, and the options that it has for itself."""
+
+    write: Callable[[Rows, str, Options], Outcome]
+    makes: str
+    ending: str = ""
+    options: tuple[str, ...] = ()
+
+
+FORMATS = {
+    "parquet": Format(parquet, FILE, ".parquet"),
+    "csv": Format(csv, STREAM, ".csv"),
+    "tsv": Format(tsv, STREAM, ".tsv"),
+    "npy": Format(npy, DIRECTORY),
+    "word2vec": Format(word2vec, STREAM, ".vec"),
+    "word2vec-binary": Format(word2vec_binary, STREAM),
+    "safetensors": Format(safetensors, STREAM, ".safetensors"),
+    "projector": Format(projector, DIRECTORY),
+    "atlas": Format(atlas, FILE, options=("neighbours",)),
+    "postgres": Format(postgres, DATABASE, options=("dsn", "table", "index")),
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written. `altered` texts could not be written as they are; `note` says how they are written."""
+
+    format: str
+    target: str
+    terms: int
+    dimensions: int
+    bytes: int | None  # none on standard output and in a database
+    altered: int
+    note: str
+    query: str  # SQL for neighbours, if it is a database
+
+
+def export(
+    embedding: Embedding,
+    target: str | os.PathLike[str] | None = None,
+    to: str | None = None,
+    *,
+    only: str = "all",
+    progress: Progress | None = None,
+    **options: Any,
+) -> Written:
+    """Writes an embedding for another program, whole or not at all; `options` are those of `Options`."""
+    place = os.fspath(target) if target is not None else ""
+    name = to if to is not None else format_of(place)
+    if name not in FORMATS:
+        raise UsageError(f"no format {name!r}; there are: {', '.join(FORMATS)}")
+    form = FORMATS[name]
+    _check_target(place, name, form)
+    settings = _checked(options, name, form)
+    rows = choose(embedding, only, progress or Progress())
+    rows.progress.stage("writing", len(rows), "terms")
+    outcome = form.write(rows, place, settings)
+    return Written(name, outcome.target or place, len(rows), rows.dimensions, _size(place), outcome.altered, outcome.note, outcome.query)
+
+
+def format_of(target: str) -> str:
+    """The format that a target's ending stands for."""
+    plain = Path(target)
+    ending = (plain.with_suffix("") if plain.suffix.lower() in COMPRESSIONS else plain).suffix.lower()
+    for name, form in FORMATS.items():
+        if ending and form.ending == ending:
+            return name
+    raise UsageError(f"the format cannot be told from {target!r}; give --to with one of: {', '.join(FORMATS)}")
+
+
+def _check_target(target: str, name: str, form: Format) -> None:
+    if form.makes == DATABASE:
+        if target:
+            raise UsageError(f"--to {name} writes no file; leave {target!r} out, and give --table and --dsn")
+    elif not target:
+        raise UsageError(f"--to {name} needs --output, the {form.makes if form.makes == DIRECTORY else FILE} to write")
+    elif form.makes != STREAM and (target == "-" or Path(target).suffix.lower() in COMPRESSIONS):
+        raise UsageError(f"--to {name} makes a {form.makes}, which cannot be {'standard output' if target == '-' else 'compressed'}: {target!r}")
+
+
+def _checked(options: dict[str, Any], name: str, form: Format) -> Options:
+    """The options, if all of them are there and mean something."""
+    special = {option for other in FORMATS.values() for option in other.options}
+    known = {field.name for field in fields(Options)}
+    for option, value in options.items():
+        if option not in known:
+            raise UsageError(f"no option {option!r}; there are: {', '.join(sorted(known))}")
+        if option in special and option not in form.options and value:
+            raise UsageError(f"--{option} means nothing to --to {name}")
+    settings = Options(**options)
+    if settings.threads < 1 or settings.neighbours < 0:
+        raise UsageError("threads must be at least 1, neighbours at least 0")
+    return settings
+
+
+def _size(target: str) -> int | None:
+    path = Path(target)
+    if target in ("", "-"):
+        return None
+    return sum(file.stat().st_size for file in ([path] if path.is_file() else path.iterdir()))

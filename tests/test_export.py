@@ -1,0 +1,393 @@
+"""Exports: what is written is read back by the library it is for, to the bit; whole or not at all; odd terms and bad targets."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+import resource
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from gensim.models import KeyedVectors
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.numpy import load_file
+
+from conftest import Command
+from pyke.embedding import Embedding
+from pyke.errors import DataError, Interrupted, OutputExists, UsageError, WriteError
+from pyke.export import FORMATS, rows, tables
+from pyke.graph import Floats, Terms, Texts
+from pyke.progress import Progress
+
+# Terms and labels that some format cannot hold as they are.
+ODD_TERMS = ['http://e/a b"c,d', "http://e/Zürich/東京/🙂", "http://e/tab\tnew\nline\rend", "_:b0", "http://e/100%25", "", "http://e/'--;"]
+ODD_LABELS = {0: 'said "no", twice', 1: "two\nlines\tand a tab", 3: "東京🙂", 4: "nul\0here", 5: ""}
+
+
+def made_up(rows: int = 60, longest: int = 3_000, extreme: bool = True) -> Embedding:
+    """An embedding that no graph gives: odd terms first, one of them very long; every third term has no type, some have two; odd numbers, too."""
+    random = np.random.default_rng(rows)
+    names = [*ODD_TERMS, "http://e/" + "".join(map(chr, random.integers(97, 123, longest)))]
+    names += [f"http://e/{i}" for i in range(len(names), rows)]
+    vectors = random.normal(size=(rows, 7)).astype(np.float32)
+    if extreme:
+        vectors[0] = [0.0, -0.0, 1e-45, 3.4028235e38, 16777216, 1 / 3, -1e-7]
+    classes = [rows - 3, rows - 2]
+    types = sorted({(i, classes[i % 3 - 1]) for i in range(rows - 5) if i % 3} | {(i, classes[0]) for i in range(0, rows - 5, 5)})
+    triples = [(i, rows - 1 - i % 2 * 3, (i + 1) % rows) for i in range(rows - 5)]
+    labels = ODD_LABELS | {i: f"label {i}" for i in range(10, rows, 2)}
+    return Embedding(
+        vectors, Terms.of(names), np.array(types, np.int32), np.array(triples, np.int32),
+        Texts.of(labels.values()), np.array(list(labels), np.int32), {"census": {}},
+    )  # fmt: skip
+
+
+def types_of(e: Embedding) -> list[list[str]]:
+    """The classes of each term, by a plain loop."""
+    return [[e.terms[int(kind)] for who, kind in e.types if who == i] for i in range(len(e))]
+
+
+def labels_of(e: Embedding) -> list[str | None]:
+    """The label of each term."""
+    return [e.label(i) for i in range(len(e))]
+
+
+def same_bits(found: Any, wanted: Floats) -> bool:
+    """Equal as bits: −0 is not 0."""
+    found = np.asarray(found)
+    return found.dtype == np.float32 and np.array_equal(np.ascontiguousarray(found).view(np.int32), wanted.view(np.int32))
+
+
+@pytest.fixture(params=["one part", "many parts"])
+def e(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Embedding:
+    """An embedding, written at once and in parts of a few rows."""
+    if request.param == "many parts":
+        monkeypatch.setattr(rows.Rows.parts, "__defaults__", (200,))
+        monkeypatch.setattr(tables, "GROUP_BYTES", 400)
+    return made_up()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Round trips
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_parquet_reads_back_in_pyarrow_pandas_and_polars(e: Embedding, tmp_path: Path) -> None:
+    path = tmp_path / "e.parquet"
+    e.export(path)
+    table = pq.read_table(path)
+    assert table.schema.field("types").type == pa.list_(pa.field("element", pa.string()))
+    assert table.schema.field("vector").type.list_size == 7
+    assert table["term"].to_pylist() == list(e.terms)
+    assert table["label"].to_pylist() == labels_of(e)
+    assert table["types"].to_pylist() == types_of(e)
+    assert same_bits(table["vector"].combine_chunks().flatten().to_numpy().reshape(-1, 7), e.vectors)
+    frame = pd.read_parquet(path)
+    assert frame["term"].tolist() == list(e.terms)
+    assert same_bits(np.stack(frame["vector"].to_numpy()), e.vectors)
+    polar = pl.read_parquet(path)
+    assert polar["types"].to_list() == types_of(e)
+    assert same_bits(polar["vector"].to_numpy(), e.vectors)
+
+
+@pytest.mark.parametrize(("name", "separator"), [("e.csv", ","), ("e.tsv", "\t"), ("e.csv.gz", ","), ("e.tsv.zst", "\t")])
+def test_csv_and_tsv_read_back_in_pandas_polars_and_python(e: Embedding, tmp_path: Path, name: str, separator: str) -> None:
+    path = tmp_path / name
+    assert e.export(path, threads=2).format == name[2:5]
+    frame = pd.read_csv(path, sep=separator, keep_default_na=False, dtype=dict.fromkeys([f"d{i}" for i in range(7)], np.float32))
+    assert list(frame.columns) == ["term", *(f"d{i}" for i in range(7))]
+    terms = list(e.terms)
+    assert frame["term"].tolist() == terms
+    assert np.allclose(frame.iloc[:, 1:], e.vectors, rtol=1e-6)  # pandas reads 1e-45 its own way
+    polar = pl.read_csv(path, separator=separator, schema_overrides={f"d{i}": pl.Float32 for i in range(7)})
+    assert polar["term"].fill_null("").to_list() == terms
+    assert same_bits(polar.drop("term").to_numpy(order="c"), e.vectors)
+    if not name.endswith(".zst"):
+        with gzip.open(path, "rt", newline="") if name.endswith(".gz") else path.open(newline="") as file:
+            lines = list(csv.reader(file, delimiter=separator))[1:]
+        assert [line[0] for line in lines] == terms
+        assert same_bits(np.array([line[1:] for line in lines], np.float32), e.vectors)
+
+
+def test_numbers_are_as_short_as_they_can_be(tmp_path: Path) -> None:
+    made_up().export(tmp_path / "e.tsv")
+    with (tmp_path / "e.tsv").open(newline="") as file:
+        first = list(csv.reader(file, delimiter="\t"))[1]
+    assert first[1:] == ["0", "-0", "1e-45", "3.4028235e+38", "16777216", "0.33333334", "-1e-7"]
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_every_number_reads_back_as_it_was(numbers: list[float]) -> None:
+    vectors = np.array([numbers], np.float32)
+    zero = np.zeros((0, 2), np.int32)
+    one = Embedding(vectors, Terms.of(["x"]), zero, zero, Texts.of([]), zero[:, 0], {})
+    part = rows.Part(one, np.array([0], np.int32))
+    assert same_bits(np.array([bytes(tables._lines(part, " ")).split()], np.float32), vectors)
+
+
+def test_npy_is_a_directory_of_vectors_and_terms(e: Embedding, tmp_path: Path) -> None:
+    e.export(tmp_path / "e", "npy")
+    assert same_bits(np.load(tmp_path / "e" / "vectors.npy"), e.vectors)
+    text, offsets = (tmp_path / "e" / "terms.txt").read_bytes(), np.load(tmp_path / "e" / "term_offsets.npy")
+    assert [text[a : b - 1].decode() for a, b in pairwise(offsets)] == list(e.terms)
+    assert json.loads((tmp_path / "e" / "manifest.json").read_text())["terms"] == len(e)
+
+
+@pytest.mark.parametrize("name", ["word2vec", "word2vec-binary"])
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_gensim_loads_word2vec(e: Embedding, tmp_path: Path, name: str, ending: str) -> None:
+    path = tmp_path / f"e.w2v{ending}"
+    written = e.export(path, name)
+    loaded = KeyedVectors.load_word2vec_format(str(path), binary=name.endswith("binary"))
+    assert same_bits(loaded.vectors, e.vectors)
+    keys = [re.sub(r"[\0- ]", lambda found: f"%{ord(found[0]):02X}", term) for term in e.terms]
+    assert loaded.index_to_key == keys
+    assert written.altered == 2
+    assert "2 keys" in written.note
+
+
+def test_word2vec_binary_is_what_gensim_writes(e: Embedding, tmp_path: Path) -> None:
+    e.export(tmp_path / "ours.bin", "word2vec-binary")
+    loaded = KeyedVectors.load_word2vec_format(str(tmp_path / "ours.bin"), binary=True)
+    loaded.save_word2vec_format(str(tmp_path / "theirs.bin"), binary=True)
+    assert (tmp_path / "ours.bin").read_bytes() == (tmp_path / "theirs.bin").read_bytes()
+
+
+@pytest.mark.parametrize("twins", [("http://e/a b", "http://e/a%20b"), ("a%20b c", "a b%20c")])
+def test_terms_that_would_share_a_key_are_refused(tmp_path: Path, twins: tuple[str, str]) -> None:
+    zero = np.zeros((0, 2), np.int32)
+    two = Embedding(np.zeros((2, 3), np.float32), Terms.of(twins), zero, zero, Texts.of([]), zero[:, 0], {})
+    with pytest.raises(DataError, match="one key"):
+        two.export(tmp_path / "e.vec")
+    assert not list(tmp_path.iterdir())
+
+
+def test_safetensors_reads_back(e: Embedding, tmp_path: Path) -> None:
+    path = tmp_path / "e.safetensors"
+    e.export(path)
+    loaded = load_file(path)
+    assert same_bits(loaded["vectors"], e.vectors)
+    text, offsets = loaded["terms"].tobytes(), loaded["term_offsets"]
+    assert [text[a : b - 1].decode() for a, b in pairwise(offsets)] == list(e.terms)
+    with safe_open(path, "np") as file:
+        assert "term_offsets" in file.metadata()["term i"]
+
+
+def test_the_projector_gets_a_line_per_point_in_both_files(e: Embedding, tmp_path: Path) -> None:
+    written = e.export(tmp_path / "e", "projector")
+    assert same_bits(np.loadtxt(tmp_path / "e" / "tensors.tsv", np.float32, delimiter="\t"), e.vectors)
+    head, *lines = (tmp_path / "e" / "metadata.tsv").read_text().removesuffix("\n").split("\n")
+    assert head == "term\tlabel\ttype"
+    cells = [line.split("\t") for line in lines]
+    clean = [re.sub("[\t\r\n]", " ", term) for term in e.terms]
+    assert [cell[0] for cell in cells] == clean
+    labels = [term if label is None else re.sub("[\t\r\n]", " ", label) for label, term in zip(labels_of(e), clean, strict=True)]
+    assert [cell[1] for cell in cells] == labels
+    assert [cell[2] for cell in cells] == [kinds[0] if kinds else "" for kinds in types_of(e)]
+    assert written.altered == 3  # a term, which is its own label, and a label
+    named = re.findall(r'_path: "(.*)"', (tmp_path / "e" / "projector_config.pbtxt").read_text())
+    assert {"manifest.json", "projector_config.pbtxt", *named} == {path.name for path in (tmp_path / "e").iterdir()}
+
+
+@pytest.mark.parametrize("group_bytes", [400, 1 << 20])
+def test_the_atlas_has_a_map_and_neighbours_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group_bytes: int) -> None:
+    monkeypatch.setattr(tables, "GROUP_BYTES", group_bytes)
+    e = made_up(extreme=False)
+    e.export(tmp_path / "a.parquet", "atlas", neighbours=4, only="typed")
+    frame = pl.read_parquet(tmp_path / "a.parquet")
+    assert frame.columns == ["term", "label", "type", "x", "y", "neighbors", "vector"]
+    chosen = sorted(set(e.types[:, 0].tolist()))
+    assert frame["term"].to_list() == [e.terms[i] for i in chosen]
+    assert frame["type"].to_list() == [types_of(e)[i][0] for i in chosen]
+    vectors = e.vectors[chosen]
+    assert same_bits(frame["vector"].to_numpy(), vectors)
+    distances = np.linalg.norm(vectors[:, None] - vectors[None], axis=2) + np.diag(np.full(len(vectors), np.inf))
+    neighbours = frame["neighbors"].struct.unnest()
+    assert neighbours["ids"].to_list() == np.argsort(distances, axis=1)[:, :4].tolist()
+    assert np.allclose(neighbours["distances"].to_list(), np.sort(distances, axis=1)[:, :4])
+    places = frame.select("x", "y").to_numpy()
+    spread = np.linalg.svd(vectors - vectors.mean(axis=0), compute_uv=False)
+    assert np.allclose(np.linalg.norm(places - places.mean(axis=0), axis=0), spread[:2], rtol=1e-4)
+
+
+def test_a_map_of_one_dimension_is_a_line(tmp_path: Path) -> None:
+    thin = made_up()
+    thin = Embedding(np.arange(60, dtype=np.float32)[:, None], thin.terms, thin.types, thin.triples, thin.labels, thin.labelled, {})
+    thin.export(tmp_path / "a.parquet", "atlas")
+    assert set(pl.read_parquet(tmp_path / "a.parquet")["y"]) == {0.0}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is chosen
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def chosen_by_loops(e: Embedding, only: str) -> list[str]:
+    """The terms that --only names, by plain loops."""
+    typed, classes = set(e.types[:, 0].tolist()), set(e.types[:, 1].tolist())
+    predicates = set(e.triples[:, 1].tolist())
+    everything = set(range(len(e)))
+    wanted = {"all": everything, "typed": typed, "predicates": predicates, "entities": everything - classes - predicates}
+    return [term for i, term in enumerate(e.terms) if i in wanted[only]]
+
+
+@pytest.mark.parametrize("only", rows.ONLY)
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "postgres"])
+def test_a_part_of_the_terms_can_be_chosen_in_every_format(e: Embedding, tmp_path: Path, only: str, name: str) -> None:
+    written = e.export(tmp_path / "e", name, only=only)
+    wanted = chosen_by_loops(e, only)
+    assert written.terms == len(wanted)
+    assert written.bytes == sum(path.stat().st_size for path in ([tmp_path / "e"] if (tmp_path / "e").is_file() else (tmp_path / "e").iterdir()))
+    if name in ("parquet", "atlas"):
+        table = pq.read_table(tmp_path / "e")
+        assert table["term"].to_pylist() == wanted
+        assert same_bits(table["vector"].combine_chunks().flatten().to_numpy().reshape(-1, 7), np.stack([e[term] for term in wanted]))
+    elif name == "safetensors":
+        loaded = load_file(tmp_path / "e")
+        assert loaded["terms"].tobytes() == "".join(f"{term}\n" for term in wanted).encode()
+        assert same_bits(loaded["vectors"], np.stack([e[term] for term in wanted]))
+
+
+def test_nothing_chosen_is_refused(tmp_path: Path) -> None:
+    e = made_up()
+    bare = Embedding(e.vectors, e.terms, e.types[:0], e.triples, e.labels, e.labelled, e.manifest)
+    with pytest.raises(DataError, match="--only all"):
+        bare.export(tmp_path / "e.csv", only="typed")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Targets
+# ---------------------------------------------------------------------------------------------------------------------
+
+FILES = [name for name, form in FORMATS.items() if form.makes != "database"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_target_that_exists_is_replaced_only_by_force(tmp_path: Path, name: str) -> None:
+    e, target = made_up(), tmp_path / "target"
+    e.export(target, name)
+    with pytest.raises(OutputExists, match="--force"):
+        e.export(target, name)
+    e.export(target, name, only="predicates", force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["target"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_an_interrupted_export_leaves_nothing(tmp_path: Path, name: str) -> None:
+    class Impatient(Progress):
+        def advance(self, done: int) -> None:
+            raise Interrupted(2)
+
+    with pytest.raises(Interrupted):
+        made_up().export(tmp_path / "target", name, progress=Impatient())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, name: str) -> None:
+    e = made_up(rows=2000)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(WriteError, match="cannot write"):
+            e.export(tmp_path / "target", name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_target_below_a_file_cannot_be_written(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError, match="cannot write"):
+        made_up().export(tmp_path / "file" / "target", name)
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "words"),
+    [
+        ("e.xyz", {}, "give --to with one of: parquet"),
+        ("e", {}, "cannot be told"),
+        ("e.gz", {}, "cannot be told"),
+        ("e.csv", {"to": "excel"}, "no format 'excel'"),
+        (None, {"to": "csv"}, "needs --output"),
+        ("e.parquet.gz", {}, "compressed"),
+        ("-", {"to": "atlas"}, "standard output"),
+        ("-", {"to": "npy"}, "standard output"),
+        ("e.csv", {"to": "postgres"}, "writes no file"),
+        ("e.csv", {"table": "t"}, "--table means nothing to --to csv"),
+        ("e.csv", {"neighbours": 3}, "--neighbours means nothing"),
+        ("e.csv", {"only": "classes"}, "all, typed, entities, predicates"),
+        ("e.csv", {"threads": 0}, "threads"),
+        ("e.csv", {"speed": 9}, "no option 'speed'"),
+        ("e.parquet", {"to": "atlas", "neighbours": -1}, "neighbours"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tmp_path: Path, target: str | None, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)):
+        made_up().export(target if target in (None, "-") else tmp_path / target, **options)
+    assert not list(tmp_path.iterdir())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A saved embedding."""
+    made_up().save(tmp_path / "saved")
+    return tmp_path / "saved"
+
+
+def test_the_command_says_what_it_wrote(pyke: Command, directory: Path, tmp_path: Path) -> None:
+    run = pyke("export", directory, "-o", tmp_path / "e.vec")
+    assert run.returncode == 0, run.stderr
+    assert "60 vectors of 7 dimensions" in run.stdout
+    assert "2 keys had spaces" in run.stderr
+    told = json.loads(pyke("export", directory, "-o", tmp_path / "e.vec", "--force", "--json").stdout)
+    assert (told["format"], told["terms"], told["altered"], told["bytes"]) == ("word2vec", 60, 2, (tmp_path / "e.vec").stat().st_size)
+
+
+def test_text_can_go_to_standard_output(pyke: Command, directory: Path, tmp_path: Path) -> None:
+    run = pyke("export", directory, "--to", "csv", "-o", "-", "--only", "predicates")
+    assert run.stdout.startswith("term,d0,")
+    assert len(run.stdout.splitlines()) == 1 + len(made_up().predicates)
+
+
+def test_a_damaged_embedding_is_not_passed_on(pyke: Command, directory: Path, tmp_path: Path) -> None:
+    with (directory / "vectors.npy").open("r+b") as file:
+        file.seek(200)
+        file.write(b"\xff")
+    assert pyke("export", directory, "-o", tmp_path / "e.csv").returncode == 65
+    assert pyke("export", tmp_path / "nowhere", "-o", tmp_path / "e.csv").returncode == 66
+    assert not (tmp_path / "e.csv").exists()
+
+
+def test_help_names_every_format(pyke: Command) -> None:
+    shown = pyke("export", "--help").stdout
+    assert [name for name in (*FORMATS, *rows.ONLY) if name not in shown] == []
+
+
+def test_a_missing_library_is_named(pyke: Command, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.compute", None)
+    run = pyke("export", directory, "-o", tmp_path / "e.csv")
+    assert (run.returncode, "pyke-embeddings[export]" in run.stderr) == (2, True)
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ImportError, match=r"pyke-embeddings\[export\]"):
+        made_up().export(to="postgres", table="t")
