@@ -13,13 +13,13 @@ from pyke.embedding import Embedding
 from pyke.errors import NothingToScore
 from pyke.evaluate.type_prediction import REFERENCE_MU, TypeTable, usable_mu
 from pyke.graph import LITERAL
-from pyke.prediction import settings_of
 from pyke.search import nearest
 
 MOST_SHARED = 20  # things in common that are told
 
-# A context: predicate, other term (None: the role, whatever the other term is), and whether the member is the subject.
-Context = tuple[int, int | None, bool]
+# A context: predicate, other term (ANY: the role, whatever the other term is), and whether the member is the subject.
+Context = tuple[int, int, bool]
+ANY = -1
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Explanation:
 
 
 def explain(embedding: Embedding, term: str, mu: int = REFERENCE_MU) -> Explanation:
-    """Explains the predicted types of a term."""
-    e, own = embedding, embedding.terms.id(term)
+    """Explains the predicted types of a term, given by IRI, prefixed name or label."""
+    e, own = embedding, embedding.lookup().find(term)
     table = TypeTable.of(e.types)
     if not len(table):
         raise NothingToScore("no subject has a type, so that no type can be predicted")
@@ -104,13 +104,13 @@ def explain(embedding: Embedding, term: str, mu: int = REFERENCE_MU) -> Explanat
 
 def _contexts(e: Embedding, members: list[int]) -> dict[int, set[Context]]:
     """All that each member occurs in, but for the giving of types."""
-    typing = e.terms.find(settings_of(e, None).type_predicate)
+    typing = e.terms.find(e.manifest["config"]["type_predicate"])
     found: dict[int, set[Context]] = {member: set() for member in members}
     for side, is_subject in ((0, True), (2, False)):
         rows = e.triples[np.isin(e.triples[:, side], members)]
-        for triple in rows[rows[:, 1] != typing].tolist():
+        for triple in rows[(rows[:, 1] != typing) | (rows[:, 2] == LITERAL)].tolist():
             member, other = triple[side], triple[2 - side]
-            found[member].add((triple[1], None, is_subject))
+            found[member].add((triple[1], ANY, is_subject))
             if other != LITERAL:
                 found[member].add((triple[1], other, is_subject))
     return found
@@ -118,16 +118,16 @@ def _contexts(e: Embedding, members: list[int]) -> dict[int, set[Context]]:
 
 def _most_telling(e: Embedding, voters: Counter[Context]) -> tuple[Shared, ...]:
     """What many voters have and few others."""
-    likely = voters.most_common(5 * MOST_SHARED)
-    terms = {context: _members(e, context) for context, _ in likely}
-    weight = {context: count * math.log(2 * len(e) / terms[context]) for context, count in likely}
-    first = sorted(weight, key=lambda context: -weight[context])[:MOST_SHARED]
+    likely = sorted(voters, key=lambda context: (-voters[context], context))[: 5 * MOST_SHARED]
+    terms = {context: _members(e, context) for context in likely}
+    weight = {context: voters[context] * math.log(2 * len(e) / terms[context]) for context in likely}
+    first = sorted(likely, key=lambda context: (-weight[context], context))[:MOST_SHARED]
     return tuple(_shared(e, context, voters[context], terms[context]) for context in first)
 
 
 def _shared(e: Embedding, context: Context, voters: int, terms: int) -> Shared:
     predicate, other, is_subject = context
-    name, label = (None, None) if other is None else (e.terms[other], e.label(other))
+    name, label = (None, None) if other == ANY else (e.terms[other], e.label(other))
     return Shared(e.terms[predicate], name, label, is_subject, voters, terms)
 
 
@@ -135,6 +135,6 @@ def _members(e: Embedding, context: Context) -> int:
     """How many terms of the graph have a context."""
     predicate, other, is_subject = context
     has = e.triples[:, 1] == predicate
-    if other is not None:
+    if other != ANY:
         has &= e.triples[:, 2 if is_subject else 0] == other
     return len(np.unique(e.triples[has, 0 if is_subject else 2]))

@@ -425,12 +425,15 @@ def _write_all(file: IO[bytes], block: Block) -> int:
 
 
 def check_file(target: Path, force: bool) -> None:
-    """Refuses a file that may not be written: one that is there, or what is no plain file."""
-    if target.exists():
+    """Refuses a file that may not be written: one that is there, what is no plain file, or one where nothing can be written."""
+    if os.path.exists(target):
         if not target.is_file():
             raise OutputExists(f"{target} exists and is no file")
         if not force:
             raise OutputExists(f"{target} exists; --force replaces it")
+    place = next(parent for parent in target.resolve().parents if os.path.exists(parent))
+    if not (place.is_dir() and os.access(place, os.W_OK)):
+        raise WriteError(f"cannot write {target}: {place} is no directory that can be written to")
 
 
 def file_hash(path: Path) -> str:

@@ -56,7 +56,7 @@ def predict_types(
     ballot = hold_ballot(embedding.vectors, graph, table, asked, mu, config, exact=exact, progress=progress)
     subjects, classes, votes = asked[ballot.who], table.class_ids[ballot.classes], ballot.votes
     new = ~_stated(subjects, classes, embedding.types, len(embedding))
-    fewest = _fewest_votes(np.bincount(votes[new], minlength=mu + 1), calibration, min_confidence, precision)
+    fewest = fewest_votes(np.bincount(votes[new], minlength=mu + 1), calibration, min_confidence, precision)
     kept = np.flatnonzero(new & (votes >= fewest))
     kept = kept[np.lexsort((classes[kept], -votes[kept], subjects[kept]))]
     return Predictions(
@@ -97,7 +97,7 @@ def _stated(subjects: Ids, classes: Ids, types: Ids, terms: int) -> NDArray[np.b
     return np.isin(subjects.astype(np.int64) * terms + classes, types[:, 0].astype(np.int64) * terms + types[:, 1])
 
 
-def _fewest_votes(counts: NDArray[np.int64], calibration: Calibration, min_confidence: float, precision: float | None) -> int:
+def fewest_votes(counts: NDArray[np.int64], calibration: Calibration, min_confidence: float, precision: float | None) -> int:
     """The votes from which on predictions are confident enough; μ + 1 if none are."""
     if precision is None:
         enough = calibration.confidences >= min_confidence

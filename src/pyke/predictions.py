@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from pyke.calibration import Calibration
 from pyke.embedding import Embedding
 from pyke.errors import UsageError
 from pyke.files import COMPRESSIONS, check_file, write_stream
-from pyke.graph import Ids
+from pyke.graph import Ids, Terms
+from pyke.lookup import texts_at
 from pyke.tables import check_table, write_table
 
 PREDICTIONS_AT_ONCE = 1 << 14
@@ -35,6 +37,18 @@ class Prediction:
     type_label: str | None
     votes: int
     confidence: float
+
+
+@dataclass(frozen=True)
+class PredictedClass:
+    """A class that was predicted: how often, the part that should be right, and the surest subject, one with a name if there is any."""
+
+    type: str
+    label: str | None
+    predictions: int
+    expected_right: float
+    example: str
+    example_label: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +70,23 @@ class Predictions:
         return len(self.subjects)
 
     def __iter__(self) -> Iterator[Prediction]:
-        return (self[i] for i in range(len(self)))
+        return (Prediction(*row) for block in self.blocks() for row in zip(*block.values(), strict=True))
 
     def __getitem__(self, at: int) -> Prediction:
-        e, subject, kind = self.embedding, int(self.subjects[at]), int(self.classes[at])
-        return Prediction(e.terms[subject], e.label(subject), e.terms[kind], e.label(kind), int(self.votes[at]), float(self.confidences[at]))
+        return Prediction(*(column[0] for column in self._columns(np.array([range(len(self))[at]])).values()))
+
+    def blocks(self, chosen: NDArray[np.integer] | None = None) -> Iterator[dict[str, list[Any]]]:
+        """Columns of many predictions at once, named as the fields of a Prediction; of some of them, if these are chosen."""
+        chosen = np.arange(len(self)) if chosen is None else chosen
+        return (self._columns(chosen[begin : begin + PREDICTIONS_AT_ONCE]) for begin in range(0, len(chosen), PREDICTIONS_AT_ONCE))
+
+    def _columns(self, at: NDArray[np.integer]) -> dict[str, list[Any]]:
+        terms, lookup, subjects, classes = self.embedding.terms, self.embedding.lookup(), self.subjects[at], self.classes[at]
+        return {
+            "term": texts_at(terms, subjects), "label": lookup.labels_of(subjects),
+            "type": texts_at(terms, classes), "type_label": lookup.labels_of(classes),
+            "votes": self.votes[at].tolist(), "confidence": self.confidences[at].tolist(),
+        }  # fmt: skip
 
     @property
     def expected_right(self) -> float:
@@ -72,14 +98,28 @@ class Predictions:
         """How many subjects have a predicted type."""
         return len(np.unique(self.subjects))
 
+    @cached_property
+    def nameable(self) -> NDArray[np.bool_]:
+        """Which have no blank nodes: those that another file can name."""
+        terms = self.embedding.terms
+        return ~(_are_blank(terms, self.subjects) | _are_blank(terms, self.classes))
+
     @property
     def blank_nodes(self) -> int:
-        """How many are of blank nodes, which cannot be named in another file: RDF files are without them, tables have them."""
-        return sum(self.embedding.terms[subject].startswith("_:") for subject in self.subjects)
+        """How many have blank nodes, as subject or as class: RDF files are without them, tables have them."""
+        return int((~self.nameable).sum())
 
-    def surest(self, count: int) -> list[Prediction]:
-        """Some of the most confident ones."""
-        return [self[int(at)] for at in np.argsort(-self.confidences, kind="stable")[:count]]
+    def by_class(self) -> list[PredictedClass]:
+        """What was predicted, the most frequent first."""
+        order = np.lexsort((-self.confidences, ~self.nameable, self.classes))
+        classes, first, counts = np.unique(self.classes[order], return_index=True, return_counts=True)
+        sums = np.bincount(np.repeat(np.arange(len(classes)), counts), self.confidences[order])
+        examples = [self[int(order[at])] for at in first]
+        found = [
+            PredictedClass(example.type, example.type_label, count, right, example.term, example.label)
+            for example, count, right in zip(examples, counts.tolist(), (sums / counts).tolist(), strict=True)
+        ]
+        return sorted(found, key=lambda one: (-one.predictions, one.type))
 
     def as_dict(self) -> dict[str, Any]:
         """What came out, for JSON; the predictions themselves are in the file."""
@@ -91,6 +131,7 @@ class Predictions:
         return {
             "predictions": len(self), "subjects": self.predicted_subjects, "asked": self.asked, "without_voters": self.without_voters,
             "blank_nodes": self.blank_nodes, "expected_right": self.expected_right, "mu": c.mu, "exact": self.exact, "recall": self.recall,
+            "classes": [asdict(one) for one in self.by_class()],
             "calibration": {"subjects": c.subjects, "types": c.types, "levels": levels},
         }  # fmt: skip
 
@@ -104,7 +145,7 @@ class Predictions:
         if syntax := syntax_of(path):
             write_stream(path, _statements(self, *syntax), force)
         else:
-            write_table(path, _KINDS, _columns(self), force)
+            write_table(path, _KINDS, self.blocks(), force)
 
 
 def check_target(path: str | os.PathLike[str], force: bool) -> None:
@@ -126,15 +167,14 @@ def syntax_of(path: str | os.PathLike[str]) -> tuple[str, Callable[[Prediction, 
 
 def _statements(predictions: Predictions, begin: str, one: Callable[[Prediction, str], str]) -> Iterator[bytes]:
     yield begin.encode()
-    lines: list[str] = []
-    for prediction in predictions:
-        if prediction.term.startswith("_:") or prediction.type.startswith("_:"):
-            continue
-        lines.append(one(prediction, predictions.type_predicate))
-        if len(lines) == PREDICTIONS_AT_ONCE:
-            yield "".join(lines).encode()
-            lines.clear()
-    yield "".join(lines).encode()
+    for block in predictions.blocks(np.flatnonzero(predictions.nameable)):
+        yield "".join(one(Prediction(*row), predictions.type_predicate) for row in zip(*block.values(), strict=True)).encode()
+
+
+def _are_blank(terms: Terms, ids: Ids) -> NDArray[np.bool_]:
+    """Which terms are blank nodes: no IRI begins with _:"""
+    starts = terms.offsets[ids]
+    return (terms.blob[starts] == ord("_")) & (terms.blob[starts + 1] == ord(":"))
 
 
 def _iri(term: str) -> str:
@@ -170,11 +210,4 @@ _SYNTAXES: dict[str, tuple[str, Callable[[Prediction, str], str]]] = {
     ".trig": (_PREFIXES, _reified),
 }
 
-
 _KINDS = {"term": str, "label": str, "type": str, "type_label": str, "votes": int, "confidence": float}
-
-
-def _columns(predictions: Predictions) -> Iterator[dict[str, list[Any]]]:
-    for begin in range(0, len(predictions), PREDICTIONS_AT_ONCE):
-        rows = [predictions[at] for at in range(begin, min(begin + PREDICTIONS_AT_ONCE, len(predictions)))]
-        yield {name: [getattr(row, name) for row in rows] for name in _KINDS}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,10 +13,10 @@ from pyke import terminal
 from pyke.cli.options import AsJson, Directory, Force, Threads, app
 
 if TYPE_CHECKING:
-    from pyke.explanation import Explanation
+    from pyke.explanation import Explanation, Shared
     from pyke.predictions import Predictions
 
-SHOWN = 10  # predictions, as a sample
+SHOWN = 20  # classes that were predicted
 
 
 @app.command()
@@ -32,6 +34,7 @@ def types(
     explain: Annotated[
         str | None, typer.Option(metavar="TERM", help="Tell which neighbours and what in common speak for the types of a term.")
     ] = None,
+    prefix: Annotated[list[str] | None, typer.Option(metavar="NAME=IRI", help="A prefix for --explain beside the well-known ones.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write how often predictions are right to .html, or the figure to .png, .svg or .pdf.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Exact neighbours, however many points there are.")] = False,
     threads: Threads = None,
@@ -44,8 +47,10 @@ def types(
     embedding = load(directory)
     if explain is not None:
         from pyke.explanation import explain as tell
+        from pyke.lookup import parse_prefixes
 
-        _show_explanation(tell(embedding, explain, mu), json_)
+        term = embedding.terms[embedding.lookup(parse_prefixes(prefix or [])).find(explain)]
+        _show_explanation(tell(embedding, f"<{term}>", mu), json_)
         return
     from pyke.prediction import predict_types
     from pyke.predictions import check_target
@@ -60,9 +65,13 @@ def types(
             embedding, mu=mu, min_confidence=min_confidence, precision=precision, only_untyped=only_untyped, exact=exact or None, threads=threads,
             progress=progress,
         )  # fmt: skip
-    if output:
-        found.write(output, force)
-    if json_:
+        if output:
+            found.write(output, force)
+        if str(output) == "-":
+            progress.note("\n".join(_in_sentences(found, output)))
+    if str(output) == "-":
+        pass  # where the table is, nothing else may be
+    elif json_:
         terminal.print_json({"output": output and str(output), **found.as_dict()})
     else:
         _show(found, output)
@@ -77,48 +86,77 @@ def _show(found: Predictions, output: Path | None) -> None:
     from pyke.calibration import reliability_table
 
     terminal.show_tables([reliability_table(found.calibration)])
-    table = terminal.new_table("subject", "predicted type", "votes", "confidence", right=(2, 3))
-    for prediction in found.surest(SHOWN):
-        names = (prediction.label or prediction.term, prediction.type_label or prediction.type)
-        table.add_row(*map(terminal.inert, names), f"{prediction.votes} of {found.calibration.mu}", f"{prediction.confidence:.3f}")
-    if len(found):
-        terminal.out().print(table)
-    lines = [
-        f"{len(found):,} types of {found.predicted_subjects:,} subjects{f' in {output}' if output else ''}; {found.asked:,} were asked. "
-        + (f"{found.expected_right:.1%} of them should be right." if len(found) else "None was confident enough.")
-    ]
+    classes = found.by_class()
+    names = _short_names({one.type: one.label for one in classes} | {one.example: one.example_label for one in classes})
+    _print_rows("Predicted types", ("type", "predictions", "should be right", "for example"), [
+        (names[one.type], f"{one.predictions:,}", f"{one.expected_right:.3f}", names[one.example]) for one in classes[:SHOWN]
+    ], right=(1, 2))  # fmt: skip
+    for line in _in_sentences(found, output):
+        terminal.out().print(terminal.inert(line), highlight=False)
+
+
+def _in_sentences(found: Predictions, output: Path | None) -> list[str]:
+    right = f"{found.expected_right:.1%} of them should be right." if len(found) else "None was confident enough."
+    where = f" in {output}" if output and str(output) != "-" else ""
+    lines = [f"{len(found):,} types of {found.predicted_subjects:,} subjects{where}; {found.asked:,} were asked. {right}"]
     if found.without_voters:
-        lines.append(f"Of {found.without_voters:,} nothing can be said: no typed neighbour has a predicate in common with them.")
+        lines.append(
+            f"Of {found.without_voters:,} nothing can be said: no typed neighbour has a predicate, on the same side of it, in common with them."
+        )
     if output and found.blank_nodes:
-        lines.append(f"{found.blank_nodes:,} are of blank nodes, which another RDF file cannot name: they are in tables only.")
+        from pyke.predictions import syntax_of
+
+        place = "they are left out of it; a table has them" if syntax_of(output) else "the table has them, RDF would not"
+        lines.append(f"{found.blank_nodes:,} have blank nodes, which another RDF file cannot name: {place}.")
     if not found.exact:
         lines.append(f"Neighbours were found by an index, with a recall of {found.recall:.3f}; --exact finds them all.")
-    for line in lines:
-        terminal.out().print(terminal.inert(line), highlight=False)
+    return lines
 
 
 def _show_explanation(found: Explanation, json_: bool) -> None:
     if json_:
         terminal.print_json(found.as_dict())
         return
-    _print_rows(f"{found.label or ''} <{found.term}>".strip(), ("class", "votes", ""), [
-        (vote.label or vote.type, f"{vote.votes} of {len(found.voters)}", "stated in the graph" if vote.stated else "") for vote in found.votes
-    ])  # fmt: skip
-    _print_rows("its nearest typed neighbours; those with something in common vote", ("neighbour", "distance", "in common", "types"), [
-        (voter.label or voter.term, f"{voter.distance:.3f}", str(voter.shared), ", ".join(voter.types)) for voter in found.voters
-    ])  # fmt: skip
-    _print_rows("what it has in common with them, the most telling first", ("in common", "voters", "terms that have it"), [
-        (_in_words(shared), str(shared.voters), f"{shared.terms:,}") for shared in found.shared
-    ])  # fmt: skip
+    kinds = {kind: None for voter in found.voters for kind in voter.types} | {vote.type: vote.label for vote in found.votes}
+    others = {one.other: one.label for one in found.shared if one.other is not None}
+    names = _short_names(kinds | {voter.term: voter.label for voter in found.voters} | others | {one.predicate: None for one in found.shared})
+    terminal.out().print(terminal.inert(f"{found.label or ''} <{found.term}>".strip()), highlight=False)
+    _print_rows("Votes", ("type", "votes", ""), [
+        (names[vote.type], f"{vote.votes} of {len(found.voters)}", "stated in the graph" if vote.stated else "") for vote in found.votes
+    ], right=(1,))  # fmt: skip
+    _print_rows("Its nearest typed neighbours; those with something in common vote", ("neighbour", "distance", "in common", "types"), [
+        (names[voter.term], f"{voter.distance:.3f}", str(voter.shared), ", ".join(names[kind] for kind in voter.types)) for voter in found.voters
+    ], right=(1, 2))  # fmt: skip
+    _print_rows("What it has in common with them, the most telling first", ("in common", "neighbours", "terms that have it"), [
+        (_in_words(shared, names), str(shared.voters), f"{shared.terms:,}") for shared in found.shared
+    ], right=(1, 2))  # fmt: skip
 
 
-def _in_words(shared: Any) -> str:
-    other = "…" if shared.other is None else shared.label or shared.other
-    return f"{shared.predicate} → {other}" if shared.is_subject else f"{other} → {shared.predicate}"
+def _in_words(shared: Shared, names: Mapping[str, str]) -> str:
+    predicate, other = names[shared.predicate], "…" if shared.other is None else names[shared.other]
+    return f"{predicate} → {other}" if shared.is_subject else f"{other} → {predicate}"
 
 
-def _print_rows(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    table = terminal.new_table(*columns, right=(1,))
+def _short_names(labels: Mapping[str, str | None]) -> dict[str, str]:
+    """Terms as people read them: labels, prefixed names, or local names; in full where two would be called the same."""
+    from pyke.lookup import local_name
+
+    short = {term: label or _prefixed(term) or local_name(term) for term, label in labels.items()}
+    bearers = Counter(short.values())
+    return {term: name if bearers[name] == 1 else term for term, name in short.items()}
+
+
+def _prefixed(term: str) -> str | None:
+    from pyke.lookup import PREFIXES
+
+    spaces = ((prefix, space) for prefix, both in PREFIXES.items() for space in both.split() if term.startswith(space) and term != space)
+    return next((f"{prefix}:{term.removeprefix(space)}" for prefix, space in spaces), None)
+
+
+def _print_rows(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]], right: tuple[int, ...]) -> None:
+    if not rows:
+        return
+    table = terminal.new_table(*columns, right=right)
     table.title, table.title_justify = terminal.inert(title), "left"
     for row in rows:
         table.add_row(*map(terminal.inert, row))
