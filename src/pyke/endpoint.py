@@ -148,9 +148,9 @@ class Endpoint:
             raise Fault(DataError(f"{self.name}: the answer cannot be unpacked: {_reason(error)}")) from None
         except errors.ProtocolError as error:
             raise Fault(NoInput(f"{self.name}: the answer was cut off: {_reason(error)}")) from None
-        except errors.TimeoutError:
-            raise self._too_slow() from None
         except errors.HTTPError as error:
+            if isinstance(error, errors.TimeoutError) and not isinstance(error, errors.NewConnectionError):
+                raise self._too_slow() from None
             raise Fault(NoInput(f"{self.name} cannot be reached: {_reason(error)}")) from None
         raise NoInput(f"{self.name} redirects more than {MOST_REDIRECTS} times, last to {_shown(address)}")
 
@@ -163,13 +163,12 @@ class Endpoint:
         return self._pool.request("POST", address, body=body, headers=headers, **manners)
 
     def _redirected(self, address: str, location: str) -> str:
-        new = urljoin(address, location)
         try:
-            parts = _checked(new)
-        except UsageError:
-            raise NoInput(f"{self.name} redirects to {_shown(new)}, which is no http or https address") from None
+            parts = _checked(urljoin(address, location))
+        except ValueError:  # UsageError is one
+            raise NoInput(f"{self.name} redirects to {_shown(location)}, which is no http or https address") from None
         if address.startswith("https:") and parts.scheme != "https":
-            raise NoInput(f"{self.name} redirects from https to {_shown(new)}: refused. Name that address yourself if you trust it.")
+            raise NoInput(f"{self.name} redirects from https to {_shown(location)}: refused. Name that address yourself if you trust it.")
         return parts._replace(netloc=_without_user(parts)).geturl()
 
     def _answer(self, response: Any, deadline: float) -> Answer:

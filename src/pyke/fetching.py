@@ -262,10 +262,17 @@ class Pages:
         if not page.rows and expected is not None and tally.rows < expected:
             take = f" To take what came, say --resume --max-triples {tally.triples}." if tally.triples else ""
             raise Fault(DataError(f"{name} counts {expected:,} triples, but gives none behind row {tally.rows:,}.{take}"))
-        again = self._last is not None and page.rows and page.content == self._last.content
-        if again and not self._query.marked and (page.rows == limit == self._limit or (expected is not None and tally.rows >= expected)):
+        if self._is_stuck(page, limit, expected):
             raise DataError(f"{name} gave the same page twice: it does not heed OFFSET, so it cannot be read in pages")
         return page
+
+    def _is_stuck(self, page: Page, limit: int, expected: int | None) -> bool:
+        """Whether a page is the last one again, though no row that an endpoint repeats can be the reason. Of a user's query nobody can tell."""
+        if self._query.marked or not page.rows or self._last is None or page.content != self._last.content:
+            return False
+        if expected is not None:
+            return self._parts.tally.rows >= expected
+        return self._wanted.order != "none" and page.rows == limit == self._limit > 1  # in order, all different
 
     def _tell(self, page: Page) -> None:
         """Says what the user would want to know of a page, and of the one before it, behind which there is more."""

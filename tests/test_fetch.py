@@ -1,0 +1,832 @@
+"""Fetching, from a real SPARQL server (Oxigraph) over HTTP; between it and us, where it matters, a server that does what bad endpoints do."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+from urllib.request import Request, urlopen
+
+import pyoxigraph as ox
+import pytest
+
+import pyke as package
+from conftest import FAMILY, Command
+from pyke import endpoint as endpoint_module
+from pyke.errors import DataError, EmptyGraph, Interrupted, MissingLibrary, NoInput, OutputExists, PykeError, UsageError
+from pyke.fetching import Fetched, fetch
+from pyke.files import Input, compression_of
+from pyke.progress import Progress
+
+MORE = FAMILY.replace("http://e/", "http://more/")
+NODES = """_:a <http://e/p> <http://e/1> .
+_:a <http://e/p> <http://e/2> .
+_:a <http://e/q> _:b .
+_:b <http://e/p> "x" .
+"""
+LINES = FAMILY.count("\n")
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The servers
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+class Oxigraph:
+    """A running Oxigraph."""
+
+    def __init__(self, address: str) -> None:
+        self.address, self.query = address, f"{address}/query"
+
+    def load(self, text: str, graph: str = "default") -> None:
+        """Replaces a graph."""
+        where = graph if graph == "default" else urlencode({"graph": graph})
+        urlopen(Request(f"{self.address}/store?{where}", text.encode(), {"Content-Type": "application/n-triples"}, method="PUT")).close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Oxigraph]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        where = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [str(Path(sys.executable).parent / "oxigraph"), "serve", "--bind", where]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        assert b"Listening" in process.stdout.readline()
+        yield Oxigraph(f"http://{where}")
+        process.terminate()
+
+
+@pytest.fixture
+def oxigraph(server: Oxigraph) -> Oxigraph:
+    """The server, with the family in its default graph and another in a named one."""
+    server.load(FAMILY)
+    server.load(MORE, "http://graphs/more")
+    return server
+
+
+Reply = Callable[["Handler", str], None]
+
+
+class Bad(ThreadingHTTPServer):
+    """Stands before an Oxigraph. Pages are answered by what is planned, then by what is always done, then by Oxigraph, asked a changed query."""
+
+    daemon_threads = True
+
+    def __init__(self, behind: Oxigraph) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.behind = behind
+        self.planned: list[Reply] = []
+        self.always: Reply | None = None
+        self.change: Callable[[str], str] = str
+        self.pages: list[str] = []  # queries
+        self.headers: list[Any] = []
+        self.scheme = "http"
+
+    @property
+    def query(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.server_port}/query"
+
+    def handle_error(self, *_: Any) -> None:
+        """Who is cut off does not complain."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: Bad
+
+    def do_POST(self) -> None:
+        query = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())["query"][0]
+        self.server.headers.append(self.headers)
+        reply: Reply = forward
+        if "COUNT" not in query:
+            self.server.pages.append(query)
+            reply = self.server.planned.pop(0) if self.server.planned else self.server.always or forward
+        reply(self, query)
+
+    def send(self, status: int, media_type: str, body: bytes, length: int | None = None, **headers: Any) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", media_type)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+        if length is not None:
+            self.close_connection = True
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def answer(handler: Handler, query: str) -> tuple[str, bytes]:
+    """What Oxigraph says."""
+    asked = Request(handler.server.behind.query, urlencode({"query": handler.server.change(query)}).encode(), {"Accept": handler.headers["Accept"]})
+    with urlopen(asked) as response:
+        return response.headers["Content-Type"], response.read()
+
+
+def forward(handler: Handler, query: str) -> None:
+    handler.send(200, *answer(handler, query))
+
+
+def says(status: int, text: str = "", media_type: str = "text/plain", **headers: Any) -> Reply:
+    return lambda handler, _: handler.send(status, media_type, text.encode(), **headers)
+
+
+def half_by_length(handler: Handler, query: str) -> None:
+    media_type, body = answer(handler, query)
+    handler.send(200, media_type, body[: len(body) // 2], length=len(body))
+
+
+def half_by_lines(handler: Handler, query: str) -> None:
+    """Whole lines, which only the Content-Length gives away."""
+    media_type, body = answer(handler, query)
+    handler.send(200, media_type, body[: body.index(b"\n") + 1], length=len(body))
+
+
+def half_in_chunks(handler: Handler, query: str) -> None:
+    media_type, body = answer(handler, query)
+    handler.send_response(200)
+    handler.send_header("Content-Type", media_type)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    half = body[: body.index(b"\n") + 1]
+    handler.wfile.write(b"%x\r\n%s\r\n" % (len(half), half))
+    handler.close_connection = True
+
+
+def half_a_line(handler: Handler, query: str) -> None:
+    """Only the grammar gives it away."""
+    media_type, body = answer(handler, query)
+    handler.send(200, media_type, body[:-10])
+
+
+def half_of_an_archive(handler: Handler, query: str) -> None:
+    media_type, body = answer(handler, query)
+    handler.send(200, media_type, gzip.compress(body)[:-20] + b"broken", Content_Encoding="gzip")
+
+
+def hangs_up(handler: Handler, _: str) -> None:
+    handler.close_connection = True
+
+
+def trickles(handler: Handler, _: str) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/n-triples")
+    handler.send_header("Content-Length", "1000000000")
+    handler.end_headers()
+    while True:
+        handler.wfile.write(b"\n")
+
+
+def unframed(handler: Handler, query: str) -> None:
+    media_type, body = answer(handler, query)
+    handler.send_response(200)
+    handler.send_header("Content-Type", media_type)
+    handler.end_headers()
+    handler.wfile.write(body)
+    handler.close_connection = True
+
+
+@contextmanager
+def running(bad: Bad) -> Iterator[Bad]:
+    thread = threading.Thread(target=bad.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield bad
+    finally:
+        bad.shutdown()
+        bad.server_close()
+
+
+@pytest.fixture
+def bad(oxigraph: Oxigraph) -> Iterator[Bad]:
+    with running(Bad(oxigraph)) as server:
+        yield server
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is asked of the result
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+class Told(Progress):
+    """Remembers notes; stops like Ctrl-C when so many rows have come."""
+
+    def __init__(self, stop_at: int | None = None) -> None:
+        self.notes: list[str] = []
+        self.stop_at = stop_at
+
+    def advance(self, done: int) -> None:
+        if self.stop_at is not None and done >= self.stop_at:
+            raise Interrupted(signal.SIGINT)
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+class Sleeps(list[float]):
+    """Sleeps nowhere, and remembers for how long."""
+
+    def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+def get(where: str, output: Path, **options: Any) -> Fetched:
+    """fetch() that does not wait."""
+    return fetch(where, output, **{"sleep": Sleeps(), **options})
+
+
+def text_of(path: Path) -> bytes:
+    with Input(str(path), compression_of(str(path))) as file:
+        return b"".join(iter(lambda: file.read(1 << 20), b""))
+
+
+def triples(text: bytes | str) -> set[ox.Triple]:
+    return {quad.triple for quad in ox.parse(text, format=ox.RdfFormat.N_TRIPLES)}
+
+
+def shape(text: bytes | str) -> set[ox.Quad]:
+    """A graph without the names of its blank nodes."""
+    graph = ox.Dataset(ox.parse(text, format=ox.RdfFormat.N_TRIPLES))
+    graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    return set(graph)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Good endpoints
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["query", "subquery", "none"])
+@pytest.mark.parametrize("page_size", [1, 3, LINES, 10_000])
+def test_pages_of_any_size_make_up_the_graph(oxigraph: Oxigraph, tmp_path: Path, page_size: int, order: str) -> None:
+    fetched = get(oxigraph.query, tmp_path / "g.nt", page_size=page_size, order=order)
+    assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
+    assert (fetched.triples, fetched.expected, fetched.pages) == (LINES, LINES, -(-LINES // page_size))
+    assert [path.name for path in tmp_path.iterdir()] == ["g.nt"]
+
+
+@pytest.mark.parametrize("ending", ["nt", "nt.gz", "nt.bz2", "nt.xz", "nt.zst"])
+def test_the_file_is_compressed_as_its_name_tells_and_can_be_read(oxigraph: Oxigraph, tmp_path: Path, pyke: Command, ending: str) -> None:
+    path = tmp_path / f"g.{ending}"
+    fetched = get(oxigraph.query, path, page_size=4)
+    assert fetched.bytes_written == path.stat().st_size
+    assert json.loads(pyke("info", path, "--json").stdout)["statements"] == LINES
+
+
+def test_a_named_graph_comes_without_the_rest(oxigraph: Oxigraph, tmp_path: Path) -> None:
+    get(oxigraph.query, tmp_path / "g.nt", graphs=["http://graphs/more"], page_size=3)
+    assert triples(text_of(tmp_path / "g.nt")) == triples(MORE)
+
+
+def test_two_named_graphs_are_merged(oxigraph: Oxigraph, tmp_path: Path) -> None:
+    oxigraph.load(FAMILY + MORE.splitlines(keepends=True)[0], "http://graphs/family")
+    get(oxigraph.query, tmp_path / "g.nt", graphs=["http://graphs/more", "http://graphs/family"], page_size=3)
+    assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY + MORE)
+
+
+def test_literals_can_be_left_out(oxigraph: Oxigraph, tmp_path: Path) -> None:
+    get(oxigraph.query, tmp_path / "g.nt", literals=False)
+    assert triples(text_of(tmp_path / "g.nt")) == {triple for triple in triples(FAMILY) if not isinstance(triple.object, ox.Literal)}
+
+
+QUERIES = {
+    "a filter": "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o . ?s a <http://e/male> }",
+    "several triples a row": "CONSTRUCT { ?p <http://x/c> ?c . ?c <http://x/p> ?p . ?p a <http://x/P> } WHERE { ?p <http://e/hasChild> ?c }",
+    "rows that repeat triples": "CONSTRUCT { ?s a <http://x/thing> } WHERE { ?s ?p ?o }",
+    "one triple of all rows": "CONSTRUCT { <http://x/a> <http://x/b> <http://x/c> } WHERE { ?s ?p ?o }",
+    "rows without triples": "CONSTRUCT { ?s <http://x/child> ?c } WHERE { ?s a ?type OPTIONAL { ?s <http://e/hasChild> ?c } } ORDER BY BOUND(?c)",
+    "prefixes, texts and comments": """PREFIX limit: <http://e/> # CONSTRUCT { nothing }
+        construct { ?s limit:name "} LIMIT 3 {" } where { ?s a limit:male . FILTER('{' != ?s) } # LIMIT 2""",
+    "an order and groups": "CONSTRUCT { ?t <http://x/size> ?n } WHERE { SELECT ?t (COUNT(*) AS ?n) WHERE { ?s a ?t } GROUP BY ?t } ORDER BY DESC(?n)",
+}
+
+
+@pytest.mark.parametrize("page_size", [1, 2, 100])
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_a_query_of_ones_own_gives_in_pages_what_it_gives_at_once(oxigraph: Oxigraph, tmp_path: Path, query: str, page_size: int) -> None:
+    store = ox.Store()
+    store.load(FAMILY.encode(), ox.RdfFormat.N_TRIPLES)
+    get(oxigraph.query, tmp_path / "g.nt", query=query, page_size=page_size)
+    assert triples(text_of(tmp_path / "g.nt")) == set(store.query(query))  # type: ignore[arg-type]
+
+
+def test_a_query_is_read_from_a_file(oxigraph: Oxigraph, tmp_path: Path) -> None:
+    (tmp_path / "males.rq").write_text("CONSTRUCT { ?s a ?c } WHERE { ?s a ?c }")
+    assert get(oxigraph.query, tmp_path / "g.nt", query=str(tmp_path / "males.rq")).triples == 5
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT * WHERE { ?s ?p ?o }", "must be a CONSTRUCT, which gives triples; this is a SELECT"),
+        ("DELETE WHERE { ?s ?p ?o }", "this is a DELETE"),
+        ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } LIMIT 10", "ends with LIMIT"),
+        ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } offset 10", "ends with OFFSET"),
+        ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } VALUES ?s { <http://e/a> }", "ends with VALUES"),
+        ("CONSTRUCT WHERE { ?s ?p ?o }", "no template"),
+        ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o", "as many { as }"),
+        ("{ ?s ?p ?o }", "must be of the form"),
+    ],
+)
+def test_a_query_that_cannot_be_cut_into_pages_is_refused_before_anybody_is_asked(bad: Bad, tmp_path: Path, query: str, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        get(bad.query, tmp_path / "g.nt", query=query)
+    assert not bad.headers
+
+
+def test_so_many_triples_and_no_more(oxigraph: Oxigraph, tmp_path: Path) -> None:
+    assert get(oxigraph.query, tmp_path / "g.nt", max_triples=7, page_size=3).triples == 7
+    assert len(triples(text_of(tmp_path / "g.nt"))) == 7
+
+
+@pytest.mark.parametrize("media_type", ["text/turtle", "application/rdf+xml"])
+def test_an_endpoint_that_knows_no_ntriples_is_understood(bad: Bad, tmp_path: Path, media_type: str) -> None:
+    def other(handler: Handler, query: str) -> None:
+        handler.headers.replace_header("Accept", media_type)
+        forward(handler, query)
+
+    bad.always = other
+    get(bad.query, tmp_path / "g.nt", page_size=4)
+    assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Blank nodes
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_page_keeps_the_shape_of_its_blank_nodes(oxigraph: Oxigraph, tmp_path: Path) -> None:
+    oxigraph.load(NODES)
+    assert get(oxigraph.query, tmp_path / "g.nt").blank_nodes == 2
+    assert shape(text_of(tmp_path / "g.nt")) == shape(NODES)
+
+
+def test_one_label_in_two_pages_is_two_terms(bad: Bad, tmp_path: Path) -> None:
+    bad.planned = [says(200, f"_:b0 <http://e/p> <http://e/{page}> .\n", "application/n-triples") for page in (1, 2)]
+    assert get(bad.query, tmp_path / "g.nt", page_size=1, max_triples=2).blank_nodes == 2
+    assert len({triple.subject for triple in triples(text_of(tmp_path / "g.nt"))}) == 2
+
+
+def test_labels_that_an_endpoint_keeps_can_be_kept(oxigraph: Oxigraph, tmp_path: Path) -> None:
+    oxigraph.load(NODES)
+    get(oxigraph.query, tmp_path / "g.nt", page_size=1, keep_blank_labels=True)
+    assert shape(text_of(tmp_path / "g.nt")) == shape(NODES)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pages that are not what was asked for
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", [None, QUERIES["several triples a row"]])
+def test_nothing_is_missed_when_an_endpoint_gives_fewer_rows_than_asked(bad: Bad, tmp_path: Path, query: str | None) -> None:
+    bad.change = lambda query: re.sub(r"LIMIT \d+", "LIMIT 3", query)
+    told = Told()
+    get(bad.query, tmp_path / "capped.nt", query=query, progress=told)
+    get(bad.behind.query, tmp_path / "whole.nt", query=query)
+    assert triples(text_of(tmp_path / "capped.nt")) == triples(text_of(tmp_path / "whole.nt"))
+    if query is None:
+        assert told.notes == ["3 rows came where 10,000 were asked for; the next page begins behind those that came."]
+
+
+@pytest.mark.parametrize("order", ["query", "none"])
+@pytest.mark.parametrize("page_size", [1, 3, 100])
+def test_nothing_is_missed_when_an_endpoint_gives_rows_twice(bad: Bad, tmp_path: Path, page_size: int, order: str) -> None:
+    bad.change = lambda query: query.replace("WHERE { ?s ?p ?o }", "WHERE { { ?s ?p ?o } UNION { ?s ?p ?o } }")
+    fetched = get(bad.query, tmp_path / "g.nt", page_size=page_size, order=order)
+    assert fetched.expected == 2 * LINES
+    assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+@pytest.mark.parametrize(("unheeded", "instead"), [(r"OFFSET \d+", "OFFSET 0"), (r"LIMIT \d+", "")])
+def test_an_endpoint_that_knows_no_pages_is_refused(bad: Bad, tmp_path: Path, unheeded: str, instead: str, counts: bool) -> None:
+    bad.change = lambda query: re.sub(unheeded, instead, query if counts else query.replace("COUNT(*)", "1/0"))
+    with pytest.raises(DataError, match=f"does not heed {unheeded.split()[0]}"):
+        get(bad.query, tmp_path / "g.nt", page_size=3)
+    assert not (tmp_path / "g.nt").exists()
+
+
+def test_an_endpoint_that_cannot_count_is_read_to_its_end(bad: Bad, tmp_path: Path) -> None:
+    told = Told()
+    bad.change = lambda query: query if "COUNT" not in query else "SELECT ?s WHERE { ?s ?p ?o } LIMIT 0"
+    fetched = get(bad.query, tmp_path / "g.nt", page_size=3, progress=told)
+    assert (fetched.expected, fetched.triples) == (None, LINES)
+    assert "not known beforehand" in told.notes[0]
+
+
+def test_an_end_before_the_counted_one_is_an_error_and_what_came_can_be_taken(bad: Bad, tmp_path: Path) -> None:
+    bad.planned = [forward, forward]
+    bad.always = says(200, "", "application/n-triples")
+    with pytest.raises(DataError, match=r"counts 10 triples, but gives none behind row 6\. .* --max-triples 6.*--resume goes on"):
+        get(bad.query, tmp_path / "g.nt", page_size=3)
+    assert not (tmp_path / "g.nt").exists()
+    assert get(bad.query, tmp_path / "g.nt", page_size=3, resume=True, max_triples=6).triples == 6
+
+
+def test_an_endpoint_without_triples_is_an_error(oxigraph: Oxigraph, tmp_path: Path) -> None:
+    with pytest.raises(EmptyGraph, match="gave no triple"):
+        get(oxigraph.query, tmp_path / "g.nt", graphs=["http://graphs/none"])
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Faults
+# ---------------------------------------------------------------------------------------------------------------------
+
+PASSING: dict[str, Reply] = {
+    "500": says(500, "out of memory"),
+    "503": says(503, "busy", Retry_After="0"),
+    "429": says(429, "slow down", Retry_After="0"),
+    "504": says(504),
+    "206": says(206, "<http://e/a> <http://e/b> <http://e/c> .\n", "application/n-triples"),
+    "Virtuoso's time is up": says(200, "", "application/n-triples", X_SQL_State="S1TAT"),
+    "half by length": half_by_length,
+    "half by lines": half_by_lines,
+    "half in chunks": half_in_chunks,
+    "half a line": half_a_line,
+    "half of an archive": half_of_an_archive,
+    "half of some XML": says(200, "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>", "application/rdf+xml"),
+    "garbage": says(200, "\0garbage\n", "application/n-triples"),
+    "garbage in Turtle": says(200, "garbage", "text/turtle"),
+    "an empty page": says(200, "", "application/n-triples"),
+    "hangs up": hangs_up,
+}
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_a_fault_that_passes_costs_one_more_request_and_no_triple(bad: Bad, tmp_path: Path, fault: Reply, on_error: str) -> None:
+    bad.planned = [forward, fault]
+    fetched = get(bad.query, tmp_path / "g.nt", page_size=4, on_error=on_error)
+    assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
+    assert (fetched.triples, fetched.repeated, fetched.skipped) == (LINES, 1, 0)
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+def test_a_fault_that_stays_is_an_error_and_the_pages_before_it_are_kept(bad: Bad, tmp_path: Path, fault: Reply) -> None:
+    bad.planned, bad.always = [forward], fault
+    with pytest.raises((NoInput, DataError), match="1 pages with 4 triples are kept"):
+        get(bad.query, tmp_path / "g.nt", page_size=4, retries=2)
+    assert len(bad.pages) == 4
+    assert not (tmp_path / "g.nt").exists()
+    bad.always = None
+    assert get(bad.query, tmp_path / "g.nt", page_size=4, resume=True).resumed_from == 1
+    assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
+
+
+PAGE = "<!DOCTYPE html><html>\n<title>Please log in</title></html>"
+LASTING: dict[str, tuple[Reply, type[PykeError], str]] = {
+    "HTML": (says(200, PAGE, "text/html"), DataError, "text/html came instead of RDF: “<!DOCTYPE html><html> <title>Please log in"),
+    "HTML that says it is text": (says(200, PAGE), DataError, "came instead of RDF: “<!DOCTYPE html><html> <title>Please log in"),
+    "JSON": (says(200, "{}", "application/json"), DataError, "application/json came instead of RDF: “{}”"),
+    "no media type": (says(200, "x", ""), DataError, "something without a media type came"),
+    "400": (says(400, "syntax error at line 1"), NoInput, "answers 400: “syntax error at line 1”"),
+    "401": (says(401), NoInput, "PYKE_ENDPOINT_PASSWORD"),
+    "403": (says(403, "who are you?"), NoInput, "--user-agent"),
+    "404": (says(404), NoInput, "answers 404: (nothing)"),
+    "Virtuoso will not sort": (says(500, "22023 Error SR353: Sorted TOP clause"), NoInput, "--order subquery"),
+    "no end to be seen": (unframed, DataError, "without a Content-Length"),
+    "come back tomorrow": (says(503, "closed", Retry_After="86400"), NoInput, "left alone for 86,400 s"),
+    "a bomb of entities": (
+        says(200, '<!DOCTYPE r [<!ENTITY a "b"><!ENTITY c "&a;">]><r/>', "application/rdf+xml"),
+        DataError,
+        "made of other entities",
+    ),
+}
+
+
+@pytest.mark.parametrize(("fault", "kind", "said"), LASTING.values(), ids=LASTING)
+def test_what_will_not_pass_is_an_error_that_says_what_came(bad: Bad, tmp_path: Path, fault: Reply, kind: type[PykeError], said: str) -> None:
+    bad.always = fault
+    with pytest.raises(kind, match=re.escape(said)):
+        get(bad.query, tmp_path / "g.nt", retries=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_answer_that_trickles_without_end_is_given_up(bad: Bad, tmp_path: Path) -> None:
+    bad.always = trickles
+    with pytest.raises(NoInput, match=r"took longer than 0\.05 s"):
+        get(bad.query, tmp_path / "g.nt", timeout=0.05, max_triples=1, retries=0)
+
+
+def test_an_endpoint_that_is_silent_is_given_up(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(NoInput, match=r"took longer than 0\.05 s"):
+        get(f"http://127.0.0.1:{silent.getsockname()[1]}", tmp_path / "g.nt", timeout=0.05, max_triples=1, retries=0)
+
+
+def test_an_answer_that_is_too_large_is_refused_packed_or_not(bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint_module, "GREATEST_ANSWER", 1 << 20)
+    much = b"\n" * (8 << 20)
+    for body, headers in ((much, {}), (gzip.compress(much), {"Content_Encoding": "gzip"})):
+        bad.always = lambda handler, _, body=body, headers=headers: handler.send(200, "application/n-triples", body, **headers)
+        with pytest.raises(DataError, match="more than 1 MiB is refused"):
+            get(bad.query, tmp_path / "g.nt")
+
+
+def test_an_endpoint_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(NoInput, match=r"cannot be reached: .*refused"):
+            get(f"http://127.0.0.1:{unused.getsockname()[1]}/sparql", tmp_path / "g.nt")
+
+
+def test_lines_that_break_the_grammar_are_skipped_and_counted_if_told_so(bad: Bad, tmp_path: Path) -> None:
+    def with_a_bad_line(handler: Handler, query: str) -> None:
+        media_type, body = answer(handler, query)
+        handler.send(200, media_type, body.replace(b"<http://e/heinz>", b"<http://e/he inz>"))
+
+    bad.always = with_a_bad_line
+    with pytest.raises(DataError, match=r"page 1, line \d: .*--on-error skip leaves such lines out"):
+        get(bad.query, tmp_path / "g.nt", page_size=5)
+    told = Told()
+    fetched = get(bad.query, tmp_path / "g.nt", page_size=5, on_error="skip", progress=told, force=True)
+    assert (fetched.triples, fetched.skipped, len(told.notes)) == (LINES - 2, 2, 2)
+    assert triples(text_of(tmp_path / "g.nt")) == {triple for triple in triples(FAMILY) if "heinz" not in str(triple)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Waiting
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_pauses_double_and_are_never_all_the_same(bad: Bad, tmp_path: Path) -> None:
+    bad.always = says(500)
+    seen = set()
+    for _ in range(3):
+        told = Told()
+        with pytest.raises(NoInput):
+            get(bad.query, tmp_path / "g.nt", retries=8, max_triples=1, progress=told)
+        pauses = [float(re.findall(r"again in ([0-9.]+) s", note)[0]) for note in told.notes]
+        assert all(longest / 2 <= pause <= longest for pause, longest in zip(pauses, (1, 2, 4, 8, 16, 32, 60, 60), strict=True))
+        seen.add(tuple(pauses))
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("wish", ["7", format_datetime(datetime.now(UTC) + timedelta(seconds=500)), "soon"])
+def test_the_endpoint_is_left_alone_for_as_long_as_it_asks(bad: Bad, tmp_path: Path, wish: str) -> None:
+    bad.planned = [says(429, Retry_After=wish)]
+    sleeps = Sleeps()
+    get(bad.query, tmp_path / "g.nt", sleep=sleeps)
+    least, most = {"7": (6.99, 7.01), "soon": (0.5, 1)}.get(wish, (300, 500))
+    assert least <= sum(sleeps) <= most
+
+
+def test_there_is_a_pause_between_requests(oxigraph: Oxigraph, tmp_path: Path) -> None:
+    sleeps = Sleeps()
+    get(oxigraph.query, tmp_path / "g.nt", page_size=5, pause=3, sleep=sleeps)
+    assert sum(sleeps) == pytest.approx(3 * 3)  # a count, two pages, an empty one
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Going on
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [0, 3, 9, 10])
+def test_an_interrupted_fetch_goes_on_where_it_was(bad: Bad, tmp_path: Path, rows: int) -> None:
+    with pytest.raises(Interrupted) as stopped:
+        get(bad.query, tmp_path / "g.nt", page_size=3, progress=Told(stop_at=rows))
+    assert ("--resume" in str(stopped.value)) == (rows > 0)
+    assert not (tmp_path / "g.nt").exists()
+    bad.pages.clear()
+    fetched = get(bad.query, tmp_path / "g.nt", page_size=2, resume=True)  # of another size
+    assert fetched.resumed_from == -(-rows // 3)
+    assert bad.pages[0].endswith(f"OFFSET {min(LINES, 3 * fetched.resumed_from)}")
+    assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
+    assert [path.name for path in tmp_path.iterdir()] == ["g.nt"]
+
+
+@pytest.fixture
+def kept(oxigraph: Oxigraph, tmp_path: Path) -> Path:
+    """An output beside which pages are kept."""
+    with pytest.raises(Interrupted):
+        get(oxigraph.query, tmp_path / "g.nt", page_size=3, progress=Told(stop_at=6))
+    return tmp_path / "g.nt"
+
+
+def test_pages_that_are_kept_are_given_up_only_if_told_so(oxigraph: Oxigraph, kept: Path) -> None:
+    with pytest.raises(OutputExists, match=r"2 pages of an earlier fetch are kept .* --resume goes on from them, --force starts anew"):
+        get(oxigraph.query, kept)
+    fetched = get(oxigraph.query, kept, force=True)
+    assert (fetched.pages, fetched.resumed_from) == (1, 0)
+
+
+@pytest.mark.parametrize("other", [{"graphs": ["http://graphs/more"]}, {"literals": False}, {"query": QUERIES["a filter"]}, {"order": "none"}])
+def test_pages_of_another_query_are_not_gone_on_from(oxigraph: Oxigraph, kept: Path, other: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"of another endpoint, query or graph"):
+        get(oxigraph.query, kept, resume=True, **other)
+    assert get(oxigraph.query, kept, resume=True).resumed_from == 2
+
+
+def test_a_page_that_was_not_counted_before_a_kill_is_fetched_again(oxigraph: Oxigraph, kept: Path) -> None:
+    (kept.parent / ".g.nt.pyke" / "0000003.nt.zst").write_bytes(b"half a p")
+    get(oxigraph.query, kept, page_size=3, resume=True)
+    assert triples(text_of(kept)) == triples(FAMILY)
+
+
+def test_a_page_that_was_damaged_is_an_error(oxigraph: Oxigraph, kept: Path) -> None:
+    (kept.parent / ".g.nt.pyke" / "0000001.nt.zst").write_bytes(b"half a p")
+    with pytest.raises(DataError, match="cannot be decompressed"):
+        get(oxigraph.query, kept, page_size=3, resume=True)
+
+
+@pytest.mark.parametrize("state", [b"", b"[]", b'{"fingerprint": "x", "tally": {"pages": "many"}}', b'{"fingerprint": "x", "tally": {"sheets": 1}}'])
+def test_a_damaged_tally_means_a_new_start(oxigraph: Oxigraph, kept: Path, state: bytes) -> None:
+    (kept.parent / ".g.nt.pyke" / "state.json").write_bytes(state)
+    assert get(oxigraph.query, kept, resume=True).resumed_from == 0
+    assert triples(text_of(kept)) == triples(FAMILY)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Addresses and secrets
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def moved(where: str, status: int = 301) -> Reply:
+    return says(status, "", Location=where)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_followed_with_the_query_and_remembered(bad: Bad, tmp_path: Path, status: int) -> None:
+    with running(Bad(bad.behind)) as first:
+        first.always = moved(bad.query, status)
+        get(first.query, tmp_path / "g.nt", page_size=3, max_triples=LINES)
+        assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
+        assert (len(first.pages), len(bad.pages)) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("/query", "redirects more than 5 times"),
+        ("file:///etc/passwd", "no http or https address"),
+        ("http://[", "cannot be|no http or https|broken"),
+    ],
+)
+def test_a_redirect_that_leads_nowhere_is_an_error(bad: Bad, tmp_path: Path, where: str, said: str) -> None:
+    bad.always = moved(where)
+    with pytest.raises(NoInput, match=said):
+        get(bad.query, tmp_path / "g.nt")
+
+
+def test_a_password_goes_to_the_endpoint_and_nowhere_else(bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = "Basic dXNlcjpz4pi6Y3JldA=="  # user:s☺cret
+    told = Told()
+    where = bad.query.replace("//", "//user:s%E2%98%BAcret@") + "?key=s☺cret"
+    bad.planned = [forward, says(500, "no")]
+    with running(Bad(bad.behind)) as other:
+        bad.always = moved(other.query)
+        other.always = says(404)
+        with pytest.raises(NoInput) as error:
+            get(where, tmp_path / "g.nt", page_size=3, progress=told)
+        assert {headers["Authorization"] for headers in bad.headers} == {expected}
+        assert {headers["Authorization"] for headers in other.headers} == {None}
+    state = (tmp_path / ".g.nt.pyke" / "state.json").read_text()
+    shown = "".join([str(error.value), state, *told.notes])
+    assert "cret" not in shown
+    assert "user" not in shown
+
+    monkeypatch.setenv("PYKE_ENDPOINT_USER", "user")
+    monkeypatch.setenv("PYKE_ENDPOINT_PASSWORD", "s☺cret")
+    bad.headers.clear()
+    bad.always = None
+    get(bad.query, tmp_path / "h.nt")
+    assert {headers["Authorization"] for headers in bad.headers} == {expected}
+
+
+def test_one_is_called_what_one_wants(bad: Bad, tmp_path: Path) -> None:
+    get(bad.query, tmp_path / "a.nt")
+    get(bad.query, tmp_path / "b.nt", user_agent="me (me@example.com)")
+    assert {headers["User-Agent"] for headers in bad.headers} == {f"pyke-embeddings/{package.__version__}", "me (me@example.com)"}
+
+
+@pytest.fixture
+def https(oxigraph: Oxigraph, tmp_path: Path) -> Iterator[Bad]:
+    """A server whose certificate nobody has signed; it is in cert.pem."""
+    if not shutil.which("openssl"):
+        pytest.skip("no openssl to make a certificate with")
+    made = ("-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made], check=True, capture_output=True)
+    with running(Bad(oxigraph)) as server:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.scheme = "https"
+        yield server
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(https: Bad, tmp_path: Path) -> None:
+    with pytest.raises(NoInput, match="certificate"):
+        get(https.query, tmp_path / "g.nt")
+    assert not https.headers
+
+
+def test_https_is_not_left_for_http(https: Bad, bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
+    get(https.query, tmp_path / "g.nt")
+    https.always = moved(bad.query)
+    with pytest.raises(NoInput, match="redirects from https to"):
+        get(https.query, tmp_path / "h.nt")
+    assert not bad.pages
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Usage
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["ftp://e/", "example.com/sparql", "http://", "http://a:port/", "http://[::1/", "http://a b/", "http://a/\n", ""])
+def test_what_is_no_address_is_refused(tmp_path: Path, where: str) -> None:
+    with pytest.raises(UsageError, match="is no address of an endpoint"):
+        get(where, tmp_path / "g.nt")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"page_size": 0}, {"page_size": 10**7}, {"timeout": 0}, {"retries": -1}, {"pause": -1}, {"max_triples": 0}, {"timeout": float("nan")},
+     {"order": "up"}, {"on_error": "ask"}, {"graphs": ["more"]}, {"graphs": ["http://e/> }"]}, {"user_agent": "a\nb: c"}, {"colour": "red"},
+     {"query": "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", "literals": False}],
+    ids=str,
+)  # fmt: skip
+def test_an_option_that_cannot_be_is_refused(bad: Bad, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        get(bad.query, tmp_path / "g.nt", **wrong)
+    assert not bad.headers
+
+
+def test_outputs_that_may_not_be_written_are_refused_before_anybody_is_asked(bad: Bad, tmp_path: Path) -> None:
+    (tmp_path / "g.nt").write_text("mine")
+    with pytest.raises(OutputExists):
+        get(bad.query, tmp_path / "g.nt")
+    for name in ("g.ttl", "g.gz", "-"):
+        with pytest.raises(UsageError, match=r"must end in \.nt"):
+            get(bad.query, tmp_path / name)
+    with pytest.raises(NoInput, match="cannot read a query"):
+        get(bad.query, tmp_path / "h.nt", query=str(tmp_path / "none.rq"))
+    assert not bad.headers
+    assert (tmp_path / "g.nt").read_text() == "mine"
+    assert get(bad.query, tmp_path / "g.nt", force=True).triples == LINES
+
+
+def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "urllib3", None)
+    with pytest.raises(MissingLibrary, match=r"urllib3.*\[fetch\]"):
+        get("http://127.0.0.1/", tmp_path / "g.nt")
+
+
+def test_python_has_it_by_name(oxigraph: Oxigraph, tmp_path: Path) -> None:
+    for name in ("a.nt", "b.nt"):  # the second call finds the function, too
+        assert package.fetch(oxigraph.query, tmp_path / name).triples == LINES
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_fetches_and_tells(oxigraph: Oxigraph, tmp_path: Path, pyke: Command) -> None:
+    shown = pyke("fetch", oxigraph.query, "-o", tmp_path / "g.nt.gz", "--page-size", "4", "--graph", "http://graphs/more")
+    assert (shown.returncode, re.findall(r"triples +(\d+)|pages +(\d+)", shown.stdout)) == (0, [("10", ""), ("", "3")])
+    told = json.loads(pyke("fetch", oxigraph.query, "-o", tmp_path / "h.nt", "--no-literals", "--json").stdout)
+    assert (told["triples"], told["pages"], told["expected"]) == (8, 1, 8)
+
+
+def test_the_command_stopped_by_a_signal_says_how_to_go_on(bad: Bad, tmp_path: Path, pyke: Command) -> None:
+    def interrupts(handler: Handler, query: str) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        forward(handler, query)
+
+    bad.planned = [forward, forward, interrupts]
+    stopped = pyke("fetch", bad.query, "-o", tmp_path / "g.nt", "--page-size", "3")
+    assert (stopped.returncode, "the same command with --resume goes on" in stopped.stderr) == (130, True)
+    assert pyke("fetch", bad.query, "-o", tmp_path / "g.nt", "--page-size", "3", "--resume").returncode == 0
+    assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"), [(says(200, "\x1b[31m[bold]<html>", "text/html"), 65), (says(404, "\x1b[31m"), 66), (says(500), 66), (half_a_line, 65)]
+)
+def test_errors_of_the_command_are_one_inert_line_and_a_code(bad: Bad, tmp_path: Path, pyke: Command, reply: Reply, code: int) -> None:
+    bad.always = reply
+    failed = pyke("fetch", bad.query, "-o", tmp_path / "g.nt", "--retries", "0")
+    assert (failed.returncode, failed.stderr.count("pyke: "), "\x1b" in failed.stderr, "Traceback" in failed.stderr) == (code, 1, False, False)
