@@ -178,6 +178,11 @@ def test_the_local_name_is_what_stands_last(iri: str, name: str) -> None:
     assert local_name(iri) == name
 
 
+def test_a_term_is_read_by_its_label_or_else_by_its_local_name() -> None:
+    found = lookup(["http://e/a", "http://e/K%C3%B6ln"], {0: "Anna"})
+    assert [found.readable(term) for term in (0, 1)] == ["Anna", "Köln"]
+
+
 def test_prefixes_are_given_as_name_and_iri() -> None:
     assert parse_prefixes(["a=http://a/", "b:=<http://b#>", "=http://c/?q=1"]) == {"a": "http://a/", "b": "http://b#", "": "http://c/?q=1"}
     for bad in ("a", "a=", "=", ""):

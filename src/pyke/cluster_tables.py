@@ -24,8 +24,7 @@ from pyke.progress import Progress
 
 MOST_TYPES = 3  # that are listed of a cluster,
 LEAST_LISTED = 0.05  # and the share from which on they are
-COMMON = 0.5  # the share from which on a class or a predicate may name a cluster
-COMMON_CONTEXT = 0.2  # contexts are more special
+COMMON = 0.5  # the share from which on a class or a context may name a cluster
 LONGEST = 40  # letters of a term in a name
 ROWS_AT_ONCE = 1 << 16
 
@@ -86,7 +85,7 @@ def cluster(
         raise DataError("no term is left to be clustered: all are predicates or classes" + (" or have no type" if typed else ""))
     progress.stage("clusters", len(ids), "terms")
     found = hdbscan(embedding.vectors[ids], min_cluster_size, min_samples, exact=exact, threads=threads or Config().threads, progress=progress)
-    return _described(embedding, ids, found)
+    return describe(embedding, ids, found)
 
 
 def _clustered(embedding: Embedding, typed: bool) -> Ids:
@@ -97,7 +96,8 @@ def _clustered(embedding: Embedding, typed: bool) -> Ids:
     return np.flatnonzero(wanted).astype(np.int32)
 
 
-def _described(embedding: Embedding, ids: Ids, found: Clustering) -> ClusterTable:
+def describe(embedding: Embedding, ids: Ids, found: Clustering) -> ClusterTable:
+    """What there is to say of clusters of some terms."""
     labels, sizes = _by_size(found.labels)
     cluster_of = np.full(len(embedding), NOISE - 1, np.int32)  # of every term; those that were not clustered are not noise either
     cluster_of[ids] = labels
@@ -160,9 +160,9 @@ class _Shares:
         shares, usual = counts / sizes[cluster], in_all[trait] / sizes.sum()
         return cls(cluster, names[trait], counts, shares, usual, shares * np.log(shares / usual))
 
-    def best(self, clusters: int, least_share: float) -> Counts:
-        """For each cluster the cell that tells most of it, among equals the more frequent and then the rarer elsewhere; −1 for none."""
-        able = np.flatnonzero((self.shares >= least_share) & (self.counts > 1))
+    def best(self, clusters: int) -> Counts:
+        """For each cluster the common cell that tells most of it, among equals the more frequent and then the rarer elsewhere; −1 for none."""
+        able = np.flatnonzero((self.shares >= COMMON) & (self.counts > 1))
         order = able[np.lexsort((self.traits[able], self.usual[able], -self.shares[able], -self.telling[able], self.clusters[able]))]
         found, first = np.unique(self.clusters[order], return_index=True)
         best = np.full(clusters, -1, np.int64)
@@ -175,7 +175,7 @@ def _type_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> list[l
     clustered = cluster_of[embedding.types[:, 0]] >= NOISE
     subjects, classes = embedding.types[clustered].T
     found = _Shares.of(cluster_of[subjects], classes.astype(np.int64), sizes)
-    best = found.best(len(sizes) - 1, COMMON)
+    best = found.best(len(sizes) - 1)
     readable = embedding.lookup().readable
     traits: list[list[Trait]] = [[] for _ in best]
     order = np.lexsort((found.usual, -found.shares, np.isin(np.arange(len(found.traits)), best, invert=True), found.clusters))
@@ -216,7 +216,7 @@ def _context_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> lis
         return None
 
     clusters = len(sizes) - 1
-    return [trait(*cells) for cells in zip(contexts.best(clusters, COMMON_CONTEXT).tolist(), alone.best(clusters, COMMON).tolist(), strict=True)]
+    return [trait(*cells) for cells in zip(contexts.best(clusters).tolist(), alone.best(clusters).tolist(), strict=True)]
 
 
 def _context_text(embedding: Embedding, role: int, other: int = LITERAL) -> str:

@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,7 +145,7 @@ class Lookup:
 
     def readable(self, term: int) -> str:
         """A term's label, or else its local name."""
-        return self.label(term) or local_name(self.terms[term])
+        return self.label(term) or unquote(local_name(self.terms[term]))
 
     def _readings(self, name: str) -> list[str]:
         """The terms that a name may mean, the likeliest first."""

@@ -1,0 +1,120 @@
+"""10^5 neighbour queries (k = 10) on an embedding of WordNet: ours beside usearch used by hand and beside plain matrix products.
+
+Seconds hold all that a way needs: an index is built before it is asked, and the command also reads names, finds their terms and writes the
+table. usearch by hand is one index with the settings of `pyke.search` and one search; matrix products answer a sample, and the seconds are
+those of all queries at that speed. Recall is the part of the true neighbours that is found, equally near ones being as good.
+Target: nothing of ours takes more than twice the time of usearch by hand.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import common
+from pyke import search
+from pyke.config import Config
+from pyke.embedding import Embedding, load
+
+MOST = 2.0  # times usearch by hand
+SAMPLE = 2_000  # queries of the matrix products
+Found = tuple[float, NDArray[Any]]  # seconds, distances
+
+
+def ours(embedding: Embedding, ids: NDArray[np.int64], k: int, exact: bool | None) -> Callable[[], NDArray[Any]]:
+    return lambda: embedding.nearest_of_many(ids, k, exact=exact).distances
+
+
+def usearch_by_hand(vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int) -> NDArray[Any]:
+    from usearch.index import Index
+
+    index = Index(ndim=vectors.shape[1], metric="l2sq", dtype="f32", connectivity=search.CONNECTIVITY,
+                  expansion_add=search.EXPANSION_ADD, expansion_search=search.EXPANSION_SEARCH)  # fmt: skip
+    index.add(np.arange(len(vectors), dtype=np.uint64), vectors, threads=Config().threads)
+    found = index.search(vectors[ids], k + 1, threads=Config().threads)
+    own = found.keys == ids[:, None].astype(np.uint64)
+    own[:, -1] |= ~own.any(axis=1)
+    return np.asarray(np.sqrt(found.distances[~own].reshape(len(ids), k)))
+
+
+def matrix_products(vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int, at_once: int = 100) -> NDArray[Any]:
+    squares = (vectors**2).sum(axis=1)
+    nearest = []
+    for begin in range(0, len(ids), at_once):
+        asked = ids[begin : begin + at_once]
+        distances = squares - 2 * (vectors[asked] @ vectors.T)
+        distances[np.arange(len(asked)), asked] = np.inf
+        near = np.argpartition(distances, k - 1, axis=1)[:, :k]
+        nearest.append(np.sort(np.linalg.norm(vectors[near] - vectors[asked][:, None], axis=2), axis=1))
+    return np.concatenate(nearest)
+
+
+def timed(work: Callable[[], NDArray[Any]]) -> Found:
+    began = time.perf_counter()
+    distances = work()
+    return time.perf_counter() - began, distances
+
+
+def by_command(directory: Path, embedding: Embedding, ids: NDArray[np.int64], k: int) -> float:
+    names = directory.with_name("names.txt")
+    names.write_text("".join(f"{embedding.terms[i]}\n" for i in ids))
+    return common.run(common.pyke("nearest", directory, "--batch", names, "-k", str(k), "-o", directory.with_name("table.parquet"))).seconds
+
+
+def measure(directory: Path, queries: int, k: int) -> list[dict[str, Any]]:
+    embedding = load(directory)
+    vectors = np.array(embedding.vectors)
+    ids = np.random.default_rng(0).integers(0, len(vectors), queries)
+    for exact in (True, False):
+        embedding.nearest_of_many(ids[:100], k, exact=exact)  # compiles, loads
+    exact_seconds, truth = timed(ours(embedding, ids, k, True))
+    found: dict[str, Found] = {
+        "usearch by hand": timed(lambda: usearch_by_hand(vectors, ids, k)),
+        "pyke, default": timed(ours(embedding, ids, k, None)),
+        "pyke, exact": (exact_seconds, truth),
+        "pyke, approximate": timed(ours(embedding, ids, k, False)),
+        "pyke nearest --batch, all of the command": (by_command(directory, embedding, ids, k), truth),
+    }
+    sample = ids[:SAMPLE]
+    seconds, distances = timed(lambda: matrix_products(vectors, sample, k))
+    found["matrix products (numpy)"] = (seconds * queries / len(sample), np.concatenate([distances, truth[SAMPLE:]]))
+    base = found["usearch by hand"][0]
+    return [
+        {"way": way, "seconds": seconds, "queries/s": queries / seconds, "recall": recall(distances, truth), "× usearch": seconds / base}
+        for way, (seconds, distances) in found.items()
+    ]
+
+
+def recall(distances: NDArray[Any], truth: NDArray[Any]) -> float:
+    return float((distances <= truth[:, -1:] * 1.00001 + 1e-6).mean())
+
+
+def main() -> None:
+    parser = common.parser(__doc__)
+    parser.add_argument("--graph", default="wordnet30")
+    parser.add_argument("--queries", type=int, default=100_000)
+    parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--embedding", type=Path, help="an embedding directory, instead of embedding the graph first")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder) / "out"
+        if options.embedding:
+            os.symlink(options.embedding.resolve(), directory)
+        else:
+            common.run(common.pyke("embed", common.graph(options.data, options.graph), "-o", directory, "--on-error", "skip"))
+        rows = measure(directory, options.queries, options.k)
+    slow = [row for row in rows if row["way"].startswith("pyke") and row["× usearch"] > MOST]
+    misses = [f"{row['way']} takes {row['× usearch']:.1f} times as long as usearch by hand" for row in slow]
+    columns = {"way": "", "seconds": ".1f", "queries/s": ",.0f", "recall": ".4f", "× usearch": ".2f"}
+    common.finish(columns, rows, misses, options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,282 @@
+"""Clusters as people read them, beside plain loops."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyke as package
+from conftest import TYPE, Command
+from pyke import clusters
+from pyke.cluster_tables import Cluster, ClusterTable, _unique, describe
+from pyke.embedding import Embedding
+from pyke.errors import DataError, UsageError
+
+LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
+TOWNS = ("paris", "rome", "oslo")
+
+
+def towns(members: int = 40) -> str:
+    """People of three towns, typed, and untyped streets of each town. The towns have labels."""
+    lines = []
+    for town in TOWNS:
+        lines.append(f'<http://e/{town}> {LABEL} "{town.title()}" .\n')
+        for m in range(members):
+            lines.append(f"<http://e/{town}/p{m}> {TYPE} <http://e/Person> .\n")
+            lines.append(f"<http://e/{town}/p{m}> <http://e/livesIn> <http://e/{town}> .\n")
+            lines.append(f"<http://e/{town}/p{m}> <http://e/walks> <http://e/{town}/s{m}> .\n")
+            lines.append(f"<http://e/{town}> <http://e/hasStreet> <http://e/{town}/s{m}> .\n")
+    return "".join(lines)
+
+
+@pytest.fixture(scope="module")
+def embedding(tmp_path_factory: pytest.TempPathFactory) -> Embedding:
+    path = tmp_path_factory.mktemp("towns") / "towns.nt"
+    path.write_text(towns())
+    return package.embed(path, dimensions=8, seed=3)
+
+
+@pytest.fixture(scope="module")
+def found(embedding: Embedding) -> ClusterTable:
+    return embedding.clusters(10, 5)
+
+
+def members(embedding: Embedding, found: ClusterTable, number: int) -> list[str]:
+    return [embedding.terms[i] for i in found.ids[found.labels == number]]
+
+
+def test_predicates_and_classes_are_left_out(embedding: Embedding, found: ClusterTable) -> None:
+    clustered = {embedding.terms[i] for i in found.ids}
+    assert clustered == set(embedding) - {"http://e/Person", "http://e/livesIn", "http://e/walks", "http://e/hasStreet", TYPE[1:-1]}
+    typed = {embedding.terms[i] for i in embedding.clusters(10, 5, typed=True).ids}
+    assert typed == {term for term in embedding if re.search(r"/p\d", term)}
+
+
+def test_clusters_are_those_of_hdbscan_the_largest_first(embedding: Embedding, found: ClusterTable) -> None:
+    plain = clusters.hdbscan(embedding.vectors[found.ids], 10, 5).labels.tolist()
+    pairs = set(zip(plain, found.labels.tolist(), strict=True))
+    assert len(pairs) == len(set(plain)) == len(found.clusters) + (-1 in plain)
+    sizes = Counter(found.labels.tolist())
+    assert found.noise == sizes.pop(-1, 0)
+    assert [one.size for one in found.clusters] == [sizes[one.number] for one in found.clusters] == sorted(sizes.values(), reverse=True)
+
+
+def test_names_tell_what_members_share_and_others_do_not(found: ClusterTable) -> None:
+    """Streets are grouped by town, and people are one group."""
+    assert {one.name for one in found.clusters} == {"Person · livesIn", *(f"is hasStreet of {town.title()}" for town in TOWNS)}
+
+
+def test_shares_are_those_of_a_plain_loop(embedding: Embedding, found: ClusterTable) -> None:
+    terms = [embedding.terms[i] for i in found.ids]
+    triples = [tuple(embedding.terms[i].removeprefix("http://e/") for i in triple) for triple in embedding.triples]
+    having = {f"is hasStreet of {town.title()}": {o for s, p, o in triples if (s, p) == (town, "hasStreet")} for town in TOWNS}
+    having |= {"livesIn": {s for s, p, _ in triples if p == "livesIn"}, "Person": {s for s, _, o in triples if o == "Person"}}
+    for one in found.clusters:
+        inside = members(embedding, found, one.number)
+        assert one.context
+        assert bool(one.types) == ("Person" in one.name)
+        for trait in (*one.types, one.context):
+            with_it = {f"http://e/{name}" for name in having[trait.text]}
+            assert trait.share == pytest.approx(sum(term in with_it for term in inside) / len(inside))
+            assert trait.usual == pytest.approx(sum(term in with_it for term in terms) / len(terms))
+
+
+def test_the_exemplar_is_the_member_nearest_to_the_mean(embedding: Embedding, found: ClusterTable) -> None:
+    for one in found.clusters:
+        inside = members(embedding, found, one.number)
+        vectors = [embedding[term].astype(float).tolist() for term in inside]
+        mean = [sum(column) / len(vectors) for column in zip(*vectors, strict=True)]
+        distances = [math.dist(vector, mean) for vector in vectors]
+        assert math.dist(embedding[one.exemplar].astype(float).tolist(), mean) == pytest.approx(min(distances), rel=1e-5)
+
+
+def described(path: Path, *heaps: str, **settings: Any) -> list[Cluster]:
+    """What is said of clusters that are given: local names, one letter each."""
+    made = package.embed(path, dimensions=3, **settings)
+    number_of = {f"http://e/{letter}": number for number, heap in enumerate(heaps) for letter in heap}
+    ids = np.array([i for i in range(len(made)) if len(made.terms[i]) == len("http://e/a")], np.int32)
+    labels = np.array([number_of.get(made.terms[i], clusters.NOISE) for i in ids], np.int32)
+    return list(describe(made, ids, clusters.Clustering(labels, True)).clusters)
+
+
+def lines(*statements: str) -> str:
+    """`a knows b c`: a statement for each object."""
+    triples = ((subject, predicate, each) for subject, predicate, *objects in map(str.split, statements) for each in objects)
+    return "".join(f"<http://e/{s}> {TYPE if p == 'is' else f'<http://e/{p}>'} <http://e/{o}> .\n" for s, p, o in triples)
+
+
+def write(path: Path, *statements: str) -> Path:
+    path.write_text(lines(*statements))
+    return path
+
+
+def test_a_class_that_all_have_names_no_cluster_that_has_a_class_of_its_own(tmp_path: Path) -> None:
+    each = [f"{letter} is Thing {'Cat' if letter in 'abc' else 'Dog'}" for letter in "abcdef"]
+    cats, dogs = described(write(tmp_path / "g.nt", *each), "abc", "def")
+    assert (cats.name, dogs.name) == ("Cat", "Dog")
+    assert [(kind.text, kind.share, kind.usual) for kind in cats.types] == [("Cat", 1.0, 0.5), ("Thing", 1.0, 1.0)]
+    assert cats.context is None
+
+
+def test_a_cluster_of_many_classes_says_so(tmp_path: Path) -> None:
+    each = [f"{letter} is {kind}" for letter, kind in zip("abcdefg", ("A", "A", "A", "B", "B", "C", "D"), strict=True)]
+    mixed, rest = described(write(tmp_path / "g.nt", *each, "x is A", "y is A"), "abcdefg", "xy")
+    assert mixed.name == "A and others"
+    assert [(kind.text, round(kind.share, 2)) for kind in mixed.types] == [("A", 0.43), ("B", 0.29), ("C", 0.14)]
+    assert rest.name == "A"
+
+
+def test_where_no_object_is_shared_the_predicate_alone_names_a_cluster(tmp_path: Path) -> None:
+    each = [f"{letter} owns {letter}1" for letter in "abc"] + [f"{letter}2 sees {letter}" for letter in "def"]
+    owners, seen = described(write(tmp_path / "g.nt", *each), "abc", "def")
+    assert (owners.name, seen.name) == ("owns", "is sees of something")
+
+
+def test_a_literal_counts_for_its_predicate(tmp_path: Path) -> None:
+    path = write(tmp_path / "g.nt", "a knows b", "b knows c", "c knows d", "d knows a")
+    path.write_text(path.read_text() + "".join(f'<http://e/{letter}> <http://e/born> "{letter}" .\n' for letter in "ab"))
+    born, others = described(path, "ab", "cd", count_literals=True)
+    assert born.name == "born"
+    assert others.name.startswith("like ")
+
+
+def test_a_triple_that_is_kept_twice_counts_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "g.nt", "a in x1", "b in x1", "c in y1", "d in y1")
+    path.write_text(2 * path.read_text())
+    for one in described(path, "ab", "cd", keep_duplicates=True):
+        assert one.context
+        assert (one.context.share, one.context.usual) == (1.0, 0.5)
+
+
+def test_clusters_that_nothing_tells_apart_have_different_names(tmp_path: Path) -> None:
+    each = [f"{letter} is Cat" for letter in "abcdefgh"]
+    names = [one.name for one in described(write(tmp_path / "g.nt", *each), "abcd", "efgh")]
+    assert len(set(names)) == 2
+    assert all(name.startswith("Cat · like ") for name in names)
+
+
+def test_names_are_different_whatever_they_are() -> None:
+    assert _unique(["a", "b", "a", "", "a · like x", ""], ["x", "x", "x", "y", "z", "y"]) == [
+        "a · like x",
+        "b",
+        "a · like x (2)",
+        "like y",
+        "a · like x (3)",
+        "like y (2)",
+    ]
+
+
+def test_long_labels_are_cut_in_names(tmp_path: Path) -> None:
+    path = write(tmp_path / "g.nt", "a in x1", "b in x1", "c in y1", "d in y1")
+    path.write_text(path.read_text() + f'<http://e/x1> {LABEL} "{"long " * 50}" .\n')
+    (name,) = (one.name for one in described(path, "ab", "cd") if "long" in one.name)
+    assert len(name) <= 45
+    assert name.endswith("…")
+
+
+def test_no_clusters_are_an_empty_table(tmp_path: Path) -> None:
+    assert described(write(tmp_path / "g.nt", "a in b"), "") == []
+    nothing = package.embed(tmp_path / "g.nt", dimensions=3).clusters()
+    assert (nothing.clusters, nothing.noise, nothing.labels.tolist()) == ([], 2, [-1, -1])
+
+
+def test_a_graph_of_classes_and_predicates_alone_is_refused(tmp_path: Path) -> None:
+    made = package.embed(write(tmp_path / "g.nt", "a is a"), dimensions=2)
+    with pytest.raises(DataError, match="no term is left"):
+        made.clusters()
+    made = package.embed(write(tmp_path / "g.nt", "a in b"), dimensions=2)
+    with pytest.raises(DataError, match="or have no type"):
+        made.clusters(typed=True)
+
+
+def test_sizes_that_cannot_be_are_refused(embedding: Embedding) -> None:
+    with pytest.raises(UsageError, match="at least 2 and 1"):
+        embedding.clusters(1, 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def out(embedding: Embedding, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cluster") / "out"
+    embedding.save(path)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
+def test_terms_and_clusters_are_written_as_tables_that_others_read(
+    pyke: Command, out: Path, found: ClusterTable, embedding: Embedding, tmp_path: Path, ending: str
+) -> None:
+    import pandas as pd
+
+    table, summary = tmp_path / f"terms{ending}", tmp_path / f"clusters{ending}"
+    run = pyke("cluster", out, "-o", table, "--summary", summary, "--min-cluster-size", "10", "--min-samples", "5", "--json")
+    told = json.loads(run.stdout)
+    assert (told["noise"], told["terms"], told["exact"]) == (found.noise, len(found.ids), True)
+    read = {".csv": pd.read_csv, ".tsv": pd.read_table, ".jsonl": lambda path: pd.read_json(path, lines=True), ".parquet": pd.read_parquet}[ending]
+    terms, rows = read(table), read(summary)
+    assert terms["term"].tolist() == [embedding.terms[i] for i in found.ids]
+    assert terms["cluster"].tolist() == found.labels.tolist()
+    assert terms.set_index("term").loc["http://e/rome", "label"] == "Rome"
+    names = {one.number: one.name for one in found.clusters}
+    assert [name for name in terms["name"] if isinstance(name, str)] == [names[label] for label in found.labels.tolist() if label >= 0]
+    assert rows["name"].tolist() == [one.name for one in found.clusters] == [one["name"] for one in told["clusters"]]
+    assert rows["size"].tolist() == [one.size for one in found.clusters]
+    assert rows["exemplar"].tolist() == [one.exemplar for one in found.clusters]
+
+
+def test_clusters_are_shown_with_what_is_noise(pyke: Command, out: Path, found: ClusterTable, tmp_path: Path) -> None:
+    shown = pyke("cluster", out, "-o", tmp_path / "terms.csv", "--min-cluster-size", "10", "--min-samples", "5").stdout
+    assert f"{len(found.clusters)} clusters" in shown
+    assert f"{found.noise:,} of {len(found.ids):,} terms" in shown
+    assert "approximate" not in shown
+
+
+def test_clusters_that_are_approximate_are_said_to_be(pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "EXACT_UP_TO", 10)
+    sizes = ("--min-cluster-size", "10", "--min-samples", "5")
+    assert "approximate" in pyke("cluster", out, "-o", tmp_path / "a.csv", *sizes).stdout
+    assert "approximate" not in pyke("cluster", out, "-o", tmp_path / "b.csv", "--exact", *sizes).stdout
+
+
+def test_no_cluster_is_an_error_that_says_what_to_do(pyke: Command, out: Path, tmp_path: Path) -> None:
+    run = pyke("cluster", out, "-o", tmp_path / "terms.csv", "--min-cluster-size", "500")
+    assert run.returncode == 65
+    assert "all 243 terms are noise" in run.stderr
+    assert "--min-cluster-size" in run.stderr
+    assert not (tmp_path / "terms.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), 2, "--output"),
+        (("-o", "t.xlsx"), 2, ".parquet"),
+        (("-o", "t.csv", "--summary", "s.txt"), 2, "s.txt"),
+        (("-o", "kept.csv"), 73, "--force"),
+        (("-o", "t.csv", "--summary", "kept.csv"), 73, "--force"),
+        (("-o", "kept.csv/t.csv"), 74, "cannot write"),
+        (("-o", "t.csv", "--min-cluster-size", "1"), 2, "at least 2"),
+        (("-o", "t.csv", "--min-samples", "x"), 2, "min-samples"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_bad_input_has_its_exit_code_and_says_what_to_do(
+    pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("kept.csv").write_text("kept")
+    run = pyke("cluster", out, *arguments)
+    assert (run.returncode, words in run.stderr) == (code, True), run.stderr
+    assert "Traceback" not in run.stderr
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("kept.csv", "kept")]
