@@ -1,0 +1,122 @@
+"""The annealing as a film: where terms lie after each iteration, seen along the axes of the final map."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke import files, plots, simulation
+from pyke.embedding import Embedding
+from pyke.errors import UsageError, WriteError
+from pyke.graph import Floats, Ids
+from pyke.maps import PAGES, Drawn, View, check_target, choose, flat, named_points, page, settings_of, title_of
+from pyke.pipeline import Run
+from pyke.progress import Progress
+
+ENDINGS = ("gif", "mp4", "html")
+SAMPLE = 2_000  # points, unless another number is asked for
+MOST_FRAMES = 120  # of longer runs, every second iteration is kept, or every third, …
+PICTURES_PER_FRAME = 3  # two between an iteration and the next
+PICTURES_PER_SECOND = 15
+FIRST_SECONDS, LAST_SECONDS = 0.8, 2.0  # that the start and the end are shown
+GIF_COLOURS = 64
+
+
+def draw(embedding: Embedding, path: str | Path, view: View, *, force: bool = False, progress: Progress | None = None) -> Drawn:
+    """Writes a film: .gif, .mp4 (by the program ffmpeg), or .html, a page with a slider."""
+    path, progress = Path(path), progress or Progress()
+    check_target(path, ENDINGS, force)
+    if view.before_and_after:
+        raise UsageError("a film shows the start, the end and all between; leave --before-and-after out")
+    if view.method == "pyke":
+        raise UsageError("a film shows the annealing of the embedding itself, along its principal components; leave --method out")
+    ending = path.suffix.lower()
+    if ending == ".mp4":
+        _ffmpeg()
+    cast = choose(embedding, replace(view, sample=SAMPLE if view.sample is None else view.sample))
+    numbers, frames = film(embedding, view, cast.ids, progress)
+    title = title_of(embedding, view, cast)
+    if ending in PAGES:
+        content = page(embedding, cast, title, frames, numbers, named_points(cast, view.seed))
+    else:
+        between, captions = _in_between(np.array([flat(frame) for frame in frames]), numbers)
+        progress.stage("drawing", len(captions), "pictures")
+        pictures = []
+        for picture in plots.film(title, between, captions, cast.key()):
+            pictures.append(picture)
+            progress.advance(len(pictures))
+        content = _mp4(pictures) if ending == ".mp4" else _gif(pictures)
+    files.write_stream(path, [content], force)
+    return Drawn(str(path), len(content), len(cast.ids), cast.left_out, 0, len(cast.ids), cast.legend, (), "film")
+
+
+def film(embedding: Embedding, view: View, ids: Ids, progress: Progress) -> tuple[list[int], Floats]:
+    """Runs the simulation again: the numbers of the iterations that were kept, and where some terms were after each."""
+    config = settings_of(embedding)
+    run = Run(None, config, progress)
+    forces = run.find_forces(embedding.graph())
+    every = -(-simulation.iterations(config) // MOST_FRAMES)
+    numbers, kept = [], []
+
+    def keep(state: simulation.State) -> None:
+        if len(state.history) % every == 0:
+            numbers.append(len(state.history))
+            kept.append(state.positions[ids, : config.dimensions])
+
+    start = simulation.State(simulation.start(forces[0].rows, config), ())
+    keep(start)
+    with run.stage("simulation", simulation.iterations(config), "iterations"):
+        # A checkpoint that is due at once is one after each iteration.
+        rest = simulation.simulate(*forces, replace(config, checkpoint_seconds=0.0), progress, start, keep)
+    if numbers[-1] != len(rest.history):
+        numbers.append(len(rest.history))
+        kept.append(rest.positions[ids, : config.dimensions])
+    axes = plots.principal_axes(rest.positions[: len(embedding), : config.dimensions], 3 if view.three_d else 2)
+    return numbers, np.array([plots.project_on(positions, *axes) for positions in kept])
+
+
+def _in_between(frames: Floats, numbers: Sequence[int]) -> tuple[Floats, list[str]]:
+    """Pictures between those after the iterations, for the eye; the first and the last stand still for a while."""
+    times = np.linspace(0, len(frames) - 1, PICTURES_PER_FRAME * (len(frames) - 1) + 1)
+    first, last = (np.full(round(seconds * PICTURES_PER_SECOND), time) for seconds, time in ((FIRST_SECONDS, 0), (LAST_SECONDS, len(frames) - 1)))
+    times = np.concatenate([first, times, last])
+    before = times.astype(int)
+    after = np.minimum(before + 1, len(frames) - 1)
+    part = (times - before).astype(np.float32)[:, None, None]
+    captions = [f"iteration {numbers[round(time)]} of {numbers[-1]}" for time in times]
+    return frames[before] * (1 - part) + frames[after] * part, captions
+
+
+def _gif(pictures: Sequence[NDArray[np.uint8]]) -> bytes:
+    from PIL import Image
+
+    palette = Image.fromarray(pictures[-1]).quantize(GIF_COLOURS, Image.Quantize.MAXCOVERAGE)
+    first, *others = [Image.fromarray(picture).quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    buffer = io.BytesIO()
+    first.save(buffer, "GIF", save_all=True, append_images=others, duration=1000 // PICTURES_PER_SECOND, loop=0)
+    return buffer.getvalue()
+
+
+def _ffmpeg() -> str:
+    program = shutil.which("ffmpeg")
+    if program is None:
+        raise UsageError("MP4 is made by the program ffmpeg, which is not installed. Install it, or write .gif or .html, which need nothing else.")
+    return program
+
+
+def _mp4(pictures: Sequence[NDArray[np.uint8]]) -> bytes:
+    height, width, _ = pictures[0].shape
+    command = [_ffmpeg(), "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(PICTURES_PER_SECOND), "-i", "-"]
+    # Even sizes, as most players need; in fragments, which can be written to a pipe.
+    command += ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4", "-"]
+    ended = subprocess.run(command, input=b"".join(picture.tobytes() for picture in pictures), capture_output=True, check=False)
+    if ended.returncode:
+        raise WriteError(f"ffmpeg made no film: {ended.stderr.decode('utf-8', 'replace').strip()[-500:]}")
+    return ended.stdout

@@ -1,0 +1,334 @@
+
+"use strict";
+// A map of points: drag to move (or to turn, if there are three dimensions), scroll to zoom, point to see who it is.
+// Names come from graphs that anyone may have written: they are shown by textContent and fillText, never as HTML.
+
+const DISCS_UP_TO = 30000;  // points in sight that are drawn as discs; more become a density
+const REACH = 10;           // pixels around the pointer in which a point is found
+const MOST_FOUND = 12;      // names in the list below the search
+const RINGS = 500;
+const FAR_OUT = 0.002;      // of the points, on each side
+const SECONDS_PER_FRAME = 0.28;
+const INK = "#2b2f36";
+
+const element = id => document.getElementById(id);
+const data = JSON.parse(element("data").textContent);
+const canvas = element("map"), context = canvas.getContext("2d");
+const count = data.points, dimensions = data.dimensions, frames = data.frames.length;
+const coordinates = new Float32Array(unpacked(data.coordinates).buffer);
+const groups = unpacked(data.groups);
+const colours = data.legend.map(group => [1, 3, 5].map(at => parseInt(group.colour.slice(at, at + 2), 16)));
+const shownGroups = new Uint8Array(data.legend.length).fill(1);
+const flat = new Float32Array(2 * count);  // where points lie in the plane, before moving and zooming
+const view = {x: 0, y: 0, scale: 1, tilt: data.view[0] * Math.PI / 180, turn: data.view[1] * Math.PI / 180, frame: frames - 1};
+let names = null, nameOf = null, found = [], waiting = false, playing = 0;
+
+function unpacked(text) {
+  const binary = atob(text), bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+// -- where points lie ---------------------------------------------------------------------------------------------------
+
+function flatten() {
+  const first = Math.floor(view.frame), part = view.frame - first;
+  const a = first * count * dimensions, b = Math.min(first + 1, frames - 1) * count * dimensions;
+  const at = i => coordinates[a + i] + part * (coordinates[b + i] - coordinates[a + i]);
+  if (dimensions === 2) {
+    for (let i = 0; i < 2 * count; i++) flat[i] = at(i);
+    return;
+  }
+  const [sinTurn, cosTurn, sinTilt, cosTilt] = [Math.sin(view.turn), Math.cos(view.turn), Math.sin(view.tilt), Math.cos(view.tilt)];
+  for (let i = 0; i < count; i++) {
+    const x = at(3 * i), y = at(3 * i + 1), z = at(3 * i + 2);
+    flat[2 * i] = -sinTurn * x + cosTurn * y;
+    flat[2 * i + 1] = -cosTurn * sinTilt * x - sinTurn * sinTilt * y + cosTilt * z;
+  }
+}
+
+// From where to where most points lie: the few of very many that are far out would make the others small.
+function bounds(coordinate) {
+  const sorted = Float32Array.from({length: count}, (_, i) => flat[2 * i + coordinate]).sort();
+  const out = count < 500 ? 0 : Math.floor(count * FAR_OUT), room = 0.1 * (sorted[count - 1 - out] - sorted[out]);
+  return [Math.max(sorted[0], sorted[out] - room), Math.min(sorted[count - 1], sorted[count - 1 - out] + room)];
+}
+
+function seeAll() {
+  const room = element("map").getBoundingClientRect(), panel = document.querySelector("aside").getBoundingClientRect();
+  const beside = panel.width < room.width / 2;  // else the panel is below
+  const width = room.width - (beside ? panel.width + 24 : 0), height = room.height - (beside ? 0 : panel.height);
+  const [left, right] = bounds(0), [low, high] = bounds(1);
+  const scale = 0.92 * Math.min(width / (right - left), height / (high - low));
+  view.scale = Number.isFinite(scale) ? scale : 1;  // all points are one
+  view.x = (left + right) / 2 + (room.width - width) / 2 / view.scale;
+  view.y = (low + high) / 2 - (room.height - height) / 2 / view.scale;
+}
+
+const across = i => (flat[2 * i] - view.x) * view.scale + canvas.clientWidth / 2;
+const down = i => canvas.clientHeight / 2 - (flat[2 * i + 1] - view.y) * view.scale;
+const isShown = i => shownGroups[groups[i]] === 1;
+
+// -- drawing --------------------------------------------------------------------------------------------------------------
+
+function redraw() {
+  if (!waiting) { waiting = true; requestAnimationFrame(draw); }
+}
+
+function draw() {
+  waiting = false;
+  const ratio = Math.min(devicePixelRatio || 1, 2), width = canvas.clientWidth, height = canvas.clientHeight;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
+  }
+  let inSight = 0;
+  for (let i = 0; i < count; i++) {
+    const x = across(i), y = down(i);
+    if (isShown(i) && x >= 0 && x < width && y >= 0 && y < height) inSight++;
+  }
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  if (inSight > DISCS_UP_TO) drawDensity(ratio); else drawDiscs(ratio, inSight);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  drawRings();
+  drawLabels(width, height);
+  document.documentElement.dataset.drawn = inSight > DISCS_UP_TO ? "density" : "discs";
+}
+
+function drawDiscs(ratio, inSight) {
+  const radius = ratio * Math.max(1.6, Math.min(5, 160 / Math.sqrt(inSight + 1)));
+  const size = Math.ceil(2 * radius + 2);
+  const discs = colours.map(colour => {
+    const disc = document.createElement("canvas"), pen = disc.getContext("2d");
+    disc.width = disc.height = size;
+    pen.fillStyle = `rgba(${colour}, .85)`;
+    pen.arc(size / 2, size / 2, radius, 0, 7);
+    pen.fill();
+    return disc;
+  });
+  for (let i = 0; i < count; i++) {
+    const x = across(i) * ratio - size / 2, y = down(i) * ratio - size / 2;
+    if (isShown(i) && x > -size && x < canvas.width && y > -size && y < canvas.height) context.drawImage(discs[groups[i]], x, y);
+  }
+}
+
+function drawDensity(ratio) {
+  const width = canvas.width, height = canvas.height;
+  const sums = new Float32Array(4 * width * height);  // red, green, blue, points
+  let most = 1;
+  for (let i = 0; i < count; i++) {
+    const x = Math.floor(across(i) * ratio), y = Math.floor(down(i) * ratio);
+    if (!isShown(i) || x < 0 || x >= width || y < 0 || y >= height) continue;
+    const at = 4 * (y * width + x), colour = colours[groups[i]];
+    sums[at] += colour[0]; sums[at + 1] += colour[1]; sums[at + 2] += colour[2];
+    most = Math.max(most, ++sums[at + 3]);
+  }
+  const image = context.createImageData(width, height), pixels = image.data, top = Math.log(Math.max(most, 2));
+  for (let at = 0; at < sums.length; at += 4) {
+    const points = sums[at + 3];
+    if (!points) continue;
+    for (let channel = 0; channel < 3; channel++) pixels[at + channel] = sums[at + channel] / points;
+    pixels[at + 3] = 255 * (0.4 + 0.6 * Math.log(points) / top);
+  }
+  context.putImageData(image, 0, 0);
+}
+
+function drawRings() {
+  context.strokeStyle = INK;
+  context.lineWidth = 1.8;
+  for (const i of [...data.ringed, ...found.slice(0, RINGS)]) {
+    if (!isShown(i)) continue;
+    context.beginPath();
+    context.arc(across(i), down(i), 8, 0, 7);
+    context.stroke();
+  }
+}
+
+function drawLabels(width, height) {
+  const taken = [], gap = 7, high = 14;
+  context.font = "12px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  for (const [i, text] of data.labels) {
+    if (!isShown(i)) continue;
+    const x = across(i), y = down(i), wide = context.measureText(text).width;
+    if (x < 0 || x > width || y < 0 || y > height) continue;
+    const spots = [[x + gap, y], [x - gap - wide, y], [x - wide / 2, y - gap - 7], [x - wide / 2, y + gap + 7]];
+    const spot = spots.find(([left, middle]) => left >= 0 && left + wide <= width && !taken.some(
+      box => left < box[0] + box[2] && box[0] < left + wide && Math.abs(middle - box[1]) < high));
+    if (!spot) continue;
+    taken.push([...spot, wide]);
+    context.lineWidth = 3;
+    context.strokeStyle = "rgb(255 255 255 / .85)";
+    context.strokeText(text, ...spot);
+    context.fillStyle = INK;
+    context.fillText(text, ...spot);
+    context.beginPath();
+    context.arc(x, y, 2.2, 0, 7);
+    context.fill();
+  }
+}
+
+// -- who it is ----------------------------------------------------------------------------------------------------------------
+
+function nearest(x, y) {
+  let best = -1, least = REACH * REACH;
+  for (let i = 0; i < count; i++) {
+    const square = (across(i) - x) ** 2 + (down(i) - y) ** 2;
+    if (square < least && isShown(i)) { least = square; best = i; }
+  }
+  return best;
+}
+
+function showTip(i, x, y) {
+  const tip = element("tip");
+  tip.hidden = i < 0;
+  if (i < 0) return;
+  const name = names === null ? -1 : nameOf[i];
+  const types = name < 0 ? "" : names.types[name].map(type => names.classes[type]).join(", ");
+  const lines = name < 0 ? ["This term is not in the page."] : [names.labels[name] || names.terms[name], names.labels[name] ? names.terms[name] : "", types || "no type"];
+  tip.replaceChildren(...lines.filter(line => line).map(line => {
+    const row = document.createElement("div");
+    row.textContent = line;
+    return row;
+  }));
+  tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${Math.max(4, Math.min(y + 14, innerHeight - tip.offsetHeight - 8))}px`;
+}
+
+async function readNames() {
+  const stream = new Blob([unpacked(data.names)]).stream().pipeThrough(new DecompressionStream("gzip"));
+  names = JSON.parse(await new Response(stream).text());
+  const named = data.named === null ? null : new Int32Array(unpacked(data.named).buffer);
+  nameOf = new Int32Array(count).fill(-1);
+  names.points = named || Int32Array.from({length: count}, (_, i) => i);
+  names.points.forEach((point, at) => { nameOf[point] = at; });
+  names.search = names.terms.map((term, at) => `${term}\n${names.labels[at] || ""}`.toLowerCase());
+  element("search").disabled = false;
+  document.documentElement.dataset.ready = "yes";
+}
+
+function search() {
+  const wanted = element("search").value.trim().toLowerCase();
+  const hits = [];
+  if (wanted) names.search.forEach((text, at) => { if (text.includes(wanted)) hits.push(at); });
+  found = hits.map(at => names.points[at]);
+  element("count").textContent = wanted ? `${hits.length.toLocaleString("en")} found${hits.length > RINGS ? `, the first ${RINGS} ringed` : ""}` : "";
+  element("found").replaceChildren(...hits.slice(0, MOST_FOUND).map(at => {
+    const item = document.createElement("li"), button = document.createElement("button");
+    button.textContent = names.labels[at] || names.terms[at];
+    button.title = names.terms[at];
+    button.addEventListener("click", () => goTo(names.points[at]));
+    item.append(button);
+    return item;
+  }));
+  redraw();
+}
+
+function goTo(i) {
+  view.x = flat[2 * i];
+  view.y = flat[2 * i + 1];
+  found = [i];
+  redraw();
+  showTip(i, canvas.clientWidth / 2, canvas.clientHeight / 2);
+}
+
+// -- hands ------------------------------------------------------------------------------------------------------------------------
+
+function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
+  const right = (x - canvas.clientWidth / 2) / view.scale, up = (canvas.clientHeight / 2 - y) / view.scale;
+  view.scale *= factor;
+  view.x += right * (1 - 1 / factor);
+  view.y += up * (1 - 1 / factor);
+  redraw();
+}
+
+function drag(event) {
+  if (dimensions === 3 && !event.shiftKey) {
+    view.turn -= event.movementX / 200;
+    view.tilt = Math.max(-1.57, Math.min(1.57, view.tilt + event.movementY / 200));
+    flatten();
+  } else {
+    view.x -= event.movementX / view.scale;
+    view.y += event.movementY / view.scale;
+  }
+  redraw();
+}
+
+function press(event) {
+  const step = 60 / view.scale;
+  const keys = {
+    ArrowLeft: () => { view.x -= step; }, ArrowRight: () => { view.x += step; }, ArrowUp: () => { view.y += step; },
+    ArrowDown: () => { view.y -= step; }, "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: seeAll,
+  };
+  if (!keys[event.key]) return;
+  event.preventDefault();
+  keys[event.key]();
+  redraw();
+}
+
+canvas.addEventListener("pointerdown", event => canvas.setPointerCapture(event.pointerId));
+canvas.addEventListener("pointermove", event => {
+  if (event.buttons & 1) { showTip(-1); drag(event); } else showTip(nearest(event.clientX, event.clientY), event.clientX, event.clientY);
+});
+canvas.addEventListener("pointerleave", () => showTip(-1));
+canvas.addEventListener("wheel", event => { event.preventDefault(); zoom(Math.exp(-event.deltaY / 500), event.clientX, event.clientY); }, {passive: false});
+canvas.addEventListener("dblclick", () => { seeAll(); redraw(); });
+canvas.addEventListener("keydown", press);
+element("search").addEventListener("input", search);
+addEventListener("resize", redraw);
+
+data.legend.forEach((group, number) => {
+  const row = document.createElement("label"), box = document.createElement("input"), dot = document.createElement("span");
+  const name = document.createElement("span"), amount = document.createElement("span");
+  box.type = "checkbox";
+  box.checked = true;
+  box.addEventListener("change", () => { shownGroups[number] = box.checked ? 1 : 0; showTip(-1); redraw(); });
+  dot.className = "dot";
+  dot.style.background = group.colour;
+  name.textContent = name.title = group.name;
+  amount.textContent = group.count.toLocaleString("en");
+  row.append(box, dot, name, amount);
+  element("legend").append(row);
+});
+
+// -- time -------------------------------------------------------------------------------------------------------------------------
+
+function showFrame(frame) {
+  view.frame = frame;
+  element("frame").value = frame;
+  element("when").textContent = data.frames[Math.round(frame)];
+  flatten();
+  redraw();
+}
+
+function play(began) {
+  const mine = ++playing;
+  element("play").textContent = "Pause";
+  const step = now => {
+    if (mine !== playing) return;
+    const frame = Math.min(frames - 1, (now - began) / 1000 / SECONDS_PER_FRAME);
+    showFrame(Math.max(0, frame));
+    if (frame < frames - 1) requestAnimationFrame(step); else pause();
+  };
+  requestAnimationFrame(step);
+}
+
+function pause() {
+  playing++;
+  element("play").textContent = "Play";
+}
+
+if (frames > 1) {
+  element("player").hidden = false;
+  element("frame").max = frames - 1;
+  element("frame").addEventListener("input", () => { pause(); showFrame(Number(element("frame").value)); });
+  element("play").addEventListener("click", () => {
+    if (element("play").textContent === "Pause") { pause(); return; }
+    play(performance.now() - (view.frame < frames - 1 ? view.frame * SECONDS_PER_FRAME * 1000 : 0));
+  });
+}
+
+showFrame(frames - 1);
+seeAll();
+readNames();
