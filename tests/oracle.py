@@ -338,3 +338,17 @@ def spanning_tree_weights(points: Sequence[Vector], min_samples: int) -> list[fl
             part = [part[x] if p == gone else p for p in part]
             weights.append(weight)
     return weights
+
+
+def roles(graph: Iterable[Triple], term: str) -> set[tuple[str, str]]:
+    """(predicate, side) of all statements about a term; the giving of types is none."""
+    ordinary = [(s, p, o) for s, p, o in graph if p != RDF_TYPE or is_literal(o)]
+    return {(p, "subject") for s, p, _ in ordinary if s == term} | {(p, "object") for _, p, o in ordinary if o == term}
+
+
+def votes(graph: Sequence[Triple], vectors: dict[str, Vector], asked: str, mu: int) -> Counter[str]:
+    """How many of the μ nearest other typed subjects that have a role in common with one that is asked are of each class."""
+    typed = sorted(typed_subjects(graph) - {asked})
+    voters = [typed[y] for y in nearest([vectors[name] for name in typed], vectors[asked], mu)]
+    own = roles(graph, asked)
+    return Counter(kind for voter in voters if own & roles(graph, voter) for s, kind in types(graph) if s == voter)

@@ -121,3 +121,23 @@ def test_a_start_fills_its_dimensions_and_no_more(dimensions: int) -> None:
         for begin in range(0, 4000, 1000):
             start(np.uint64(3), dimensions, begin, begin + 1000, again)
         assert (again == positions).all(), "a row does not depend on the others"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Roles in common
+# ---------------------------------------------------------------------------------------------------------------------
+
+ROLES = st.lists(st.frozensets(st.integers(0, 6), max_size=4), min_size=1, max_size=6)
+
+
+@given(ROLES, st.data())
+@many(200)
+def test_terms_have_a_role_in_common_if_their_sets_of_roles_meet(roles: list[frozenset[int]], data: st.DataObject) -> None:
+    k = data.draw(st.integers(0, 4))
+    pairs = data.draw(st.lists(st.tuples(*[st.integers(0, len(roles) - 1)] * (k + 1)), max_size=5))
+    table = np.array(pairs, np.int32).reshape(len(pairs), k + 1)
+    asked, others = table[:, 0].copy(), table[:, 1:].copy()
+    offsets = np.append(0, np.cumsum([len(own) for own in roles]))
+    out = np.ones(others.shape, bool)
+    kernels.have_in_common(offsets, np.array([role for own in roles for role in sorted(own)], np.int32), asked, others, 0, len(asked), out)
+    assert out.tolist() == [[bool(roles[one] & roles[other]) for other in row] for one, row in zip(asked.tolist(), others.tolist(), strict=True)]

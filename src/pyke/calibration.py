@@ -51,7 +51,8 @@ class Calibration:
     @cached_property
     def confidences(self) -> NDArray[np.float64]:
         """By votes. Each number of votes is given one right and one wrong prediction more, lest a single one be believed."""
-        return isotonic((self.right + 1) / (self.made + 2), self.made + 2)
+        right, made = self.right[1:] + 1, self.made[1:] + 2
+        return np.append(0.0, isotonic(right / made, made))  # without votes there is no prediction
 
     def __add__(self, other: Calibration) -> Calibration:
         return Calibration(self.made + other.made, self.right + other.right, self.subjects + other.subjects, self.types + other.types)

@@ -1,0 +1,214 @@
+"""How often predictions are right: rising sequences beside those of other libraries, votes beside plain loops, and promises beside the truth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import oracle
+from conftest import CRAFTS, FAMILY, TYPE, crafts
+from oracle import RDF_TYPE, Triple
+from pyke import calibration as module
+from pyke import plots
+from pyke.calibration import PARTS, Calibration, calibrate, hold_ballot, isotonic, reliability_figure, reliability_table
+from pyke.config import Config
+from pyke.errors import NothingToScore
+from pyke.evaluate.held_out import split
+from pyke.evaluate.type_prediction import TypeTable
+from pyke.graph import Graph
+from pyke.pipeline import Run
+from pyke.prediction import predict_types
+from pyke.progress import Progress
+from test_ids import GRAPHS, as_meant, as_text, graph_of, many, triples_in
+
+CONFIG = Config(dimensions=5, seed=3)
+
+
+def noisy_crafts(members: int, seed: int = 0, homepages: int = 0) -> str:
+    """Masters of three crafts who use the tools of another one in every third case, and some home pages, which nobody else is like."""
+    random = Random(seed)
+    lines = []
+    for craft in CRAFTS:
+        for m in range(members):
+            who = f"<http://e/{craft}/{m}>"
+            lines.append(f"{who} {TYPE} <http://e/{craft}> .\n")
+            for _ in range(3):
+                of = craft if random.random() < 2 / 3 else random.choice(CRAFTS)
+                lines.append(f"{who} <http://e/uses> <http://e/{of}/tool{random.randrange(12)}> .\n")
+            if m < homepages:
+                lines.append(f"{who} <http://e/homepage> <http://e/{craft}/{m}.html> .\n")
+    return "".join(lines)
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 1.0]), st.integers(1, 50)), min_size=1, max_size=20))
+@many(200)
+def test_the_rising_sequence_is_that_of_scipy_and_scikit_learn(pairs: list[tuple[float, int]]) -> None:
+    from scipy.optimize import isotonic_regression
+    from sklearn.isotonic import isotonic_regression as of_sklearn
+
+    values, weights = (list(column) for column in zip(*pairs, strict=True))
+    found = isotonic(values, weights)
+    assert found == pytest.approx(isotonic_regression(values, weights=weights).x)
+    assert found == pytest.approx(of_sklearn(values, sample_weight=weights))
+
+
+def test_a_rising_sequence_stays_as_it_is() -> None:
+    assert isotonic([0.1, 0.2, 0.9], [1, 5, 2]).tolist() == [0.1, 0.2, 0.9]
+
+
+def test_confidence_rises_with_the_votes_and_is_never_certain() -> None:
+    counted = Calibration(np.array([0, 10, 4, 0, 8]), np.array([0, 1, 0, 0, 8]), 10, 12)
+    assert counted.mu == 4
+    assert (np.diff(counted.confidences) >= 0).all()
+    assert counted.confidences == pytest.approx([0, 3 / 18, 3 / 18, 1 / 2, 9 / 10])
+
+
+def test_votes_that_were_right_less_often_than_fewer_votes_count_like_these() -> None:
+    counted = Calibration(np.array([0, 8, 18]), np.array([0, 4, 4]), 20, 20)
+    assert counted.confidences == pytest.approx([0, 10 / 30, 10 / 30])
+
+
+def test_a_single_prediction_is_hardly_believed() -> None:
+    assert Calibration(np.array([0, 1]), np.array([0, 1]), 1, 1).confidences[1] == pytest.approx(2 / 3)
+
+
+@given(GRAPHS, st.integers(1, 3), st.booleans())
+@many(120)
+def test_those_vote_who_are_near_and_have_a_role_in_common(triples: list[Triple], mu: int, count_literals: bool) -> None:
+    triples = [(s, RDF_TYPE if n % 3 == 0 else p, o) for n, (s, p, o) in enumerate(triples)]
+    graph = graph_of(as_text(triples), count_literals=count_literals)
+    meant = oracle.counted(as_meant(triples), count_literals=count_literals)
+    table = TypeTable.of(graph.types)
+    assume(len(table) > mu)
+    vectors = np.random.default_rng(len(triples)).normal(size=(len(graph.terms), 4)).astype(np.float32)
+    named = dict(zip(graph.terms, vectors.tolist(), strict=True))
+    asked = np.arange(len(graph.terms), dtype=np.int32)
+    ballot = hold_ballot(vectors, graph, table, asked, mu, CONFIG, exact=None, progress=Progress())
+    found: dict[str, Counter[str]] = {name: Counter() for name in graph.terms}
+    for who, kind, votes in zip(ballot.who.tolist(), ballot.classes.tolist(), ballot.votes.tolist(), strict=True):
+        found[graph.terms[int(asked[who])]][graph.terms[int(table.class_ids[kind])]] = votes
+    assert found == {name: oracle.votes(meant, named, name, mu) for name in graph.terms}
+
+
+def counted_by_hand(graph: Graph, mu: int, part: int) -> tuple[Counter[int], Counter[int]]:
+    """How many predictions with so many votes there are, and are right, for the subjects of one part."""
+    parts = split(graph, 1 / PARTS, CONFIG.seed, RDF_TYPE, part)
+    vectors = Run(None, CONFIG).embed_graph(parts.graph).vectors
+    terms = parts.graph.terms
+    named = dict(zip(terms, vectors.tolist(), strict=True))
+    statements = list(triples_in(parts.graph))
+    truth = oracle.types(list(triples_in(graph)))
+    made, right = Counter[int](), Counter[int]()
+    for subject in (terms[s] for s in parts.asked.subjects.tolist() if s >= 0):
+        for kind, votes in oracle.votes(statements, named, subject, mu).items():
+            made[votes] += 1
+            right[votes] += (subject, kind) in truth
+    return made, right
+
+
+def test_predictions_for_withheld_subjects_are_counted() -> None:
+    graph, mu = graph_of(noisy_crafts(8)), 4
+    found = calibrate(graph, CONFIG, mu)
+    made, right = Counter[int](), Counter[int]()
+    for part in range(4):  # 24 subjects in fifths of 5: the fifth part would lack one
+        more_made, more_right = counted_by_hand(graph, mu, part)
+        made, right = made + more_made, right + more_right
+    assert found.subjects == found.types == 20
+    assert found.made.tolist() == [made[votes] for votes in range(mu + 1)]
+    assert found.right.tolist() == [right[votes] for votes in range(mu + 1)]
+    assert 0 < found.right.sum() < found.made.sum()
+
+
+def test_somebody_of_whom_nothing_else_is_said_is_not_asked() -> None:
+    """The hermit has only a type; without it, there is no vector. All others are asked once."""
+    graph = graph_of(crafts(8))
+    assert calibrate(graph, CONFIG, 3).subjects == 25 - 1
+
+
+def test_nobody_is_asked_twice() -> None:
+    graph = graph_of(crafts(8))
+    asked = [split(graph, 1 / PARTS, 5, RDF_TYPE, part) for part in range(PARTS)]
+    names = [parts.graph.terms[s] for parts in asked for s in parts.asked.subjects.tolist() if s >= 0]
+    assert len(names) == len(set(names)) == 24
+
+
+def test_a_part_suffices_if_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of(noisy_crafts(10))
+    monkeypatch.setattr(module, "ENOUGH", 7)
+    assert calibrate(graph, CONFIG, 3).subjects == 12
+
+
+@pytest.mark.parametrize("similarity", ["context", "ppmi"])
+def test_the_number_of_threads_changes_nothing(similarity: str) -> None:
+    graph = graph_of(noisy_crafts(30))
+    one, three = (calibrate(graph, Config(dimensions=5, threads=threads, similarity=similarity), 5) for threads in (1, 3))
+    assert (one.made == three.made).all()
+    assert (one.right == three.right).all()
+
+
+def test_more_neighbours_than_are_left_are_refused() -> None:
+    """Five of six could be neighbours in the graph itself, but a part of them is withheld."""
+    graph = graph_of(FAMILY + f"<http://e/eva> {TYPE} <http://e/female> .\n")
+    with pytest.raises(NothingToScore, match="Take a smaller μ"):
+        calibrate(graph, CONFIG, 6)
+
+
+def test_two_typed_subjects_are_too_few() -> None:
+    with pytest.raises(NothingToScore, match="leaves nobody"):
+        calibrate(graph_of(f"<e:a> {TYPE} <e:c> .\n<e:b> {TYPE} <e:d> .\n<e:a> <e:p> <e:b> .\n"), CONFIG, 1)
+
+
+def test_what_is_promised_comes_true_on_types_that_nobody_saw() -> None:
+    """600 withheld subjects of 3,000: sure, doubtful and all predictions are as often right as their confidence says.
+
+    Both the calibration, by 2,400 others, and the truth are means over a sample: their difference has a standard error.
+    """
+    graph = graph_of(noisy_crafts(1000))
+    parts = split(graph, 0.2, 1, RDF_TYPE)
+    found = predict_types(Run(None, Config(dimensions=10)).embed_graph(parts.graph), min_confidence=0)
+    asked = np.isin(found.subjects, parts.asked.subjects)
+    truth = np.array([prediction.term.startswith(f"{prediction.type}/") for prediction in found])
+    for chosen in (found.votes <= 4, found.votes > 4, found.votes >= 9, found.votes > 0):
+        promised, right = found.confidences[asked & chosen], truth[asked & chosen]
+        error = (promised * (1 - promised)).mean() ** 0.5 * (1 / len(right) + 1 / (4 * len(right))) ** 0.5
+        assert len(right) > 100
+        assert abs(promised.mean() - right.mean()) < 3 * error
+    assert truth[asked & (found.votes >= 9)].mean() > truth[asked & (found.votes <= 4)].mean() + 0.5, "votes tell something"
+
+
+def test_home_pages_are_no_people() -> None:
+    """They are near people, but no typed subject is the object of a home page."""
+    graph = graph_of(noisy_crafts(40, homepages=10))
+    found = predict_types(Run(None, CONFIG).embed_graph(graph), min_confidence=0)
+    assert not [prediction for prediction in found if prediction.term.endswith(".html")]
+    assert found.asked == 30 + 36
+    assert found.without_voters == 30 + 36, "tools are used, and nobody with a type is"
+
+
+def test_one_typed_home_page_lets_the_others_have_voters() -> None:
+    text = noisy_crafts(40, homepages=10) + "".join(f"<http://e/{craft}/0.html> {TYPE} <http://e/Page> .\n" for craft in CRAFTS)
+    found = predict_types(Run(None, CONFIG).embed_graph(graph_of(text)), min_confidence=0)
+    pages = [prediction for prediction in found if prediction.term.endswith(".html")]
+    assert pages
+    assert {prediction.type for prediction in pages} == {"http://e/Page"}
+
+
+def test_a_table_tells_how_often_predictions_were_right() -> None:
+    counted = Calibration(np.array([0, 40, 0, 50]), np.array([0, 10, 0, 45]), 60, 64)
+    table = reliability_table(counted)
+    assert [row[0] for row in table.rows] == ["3 of 3", "2 of 3", "1 of 3"]
+    assert table.rows[0] == ["3 of 3", "50", "0.900", f"{46 / 52:.3f}", "0.900", f"{45 / 64:.3f}"]
+    assert table.rows[1][1:3] == ["0", "–"]
+    assert table.rows[2][-2:] == [f"{55 / 90:.3f}", f"{55 / 64:.3f}"]
+    assert "60 subjects whose 64 types" in table.note
+
+
+@pytest.mark.parametrize("mu", [1, 10, 50])
+def test_a_figure_shows_it(mu: int) -> None:
+    made = np.arange(mu + 1)
+    assert plots.drawn(reliability_figure(Calibration(made, made // 2, 9, 9)), "png").startswith(b"\x89PNG")
