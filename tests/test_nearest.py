@@ -178,7 +178,7 @@ def test_lines_that_are_no_terms_stop_a_batch_or_are_counted(pyke: Command, out:
     assert not table.exists()
     run = pyke("nearest", out, "--batch", tmp_path / "lines.txt", "-o", table, "--on-error", "skip")
     assert run.returncode == 0
-    assert "5 lines are no terms and were skipped" in run.stdout
+    assert "5 of 7 lines were skipped: they are no terms" in run.stdout
     assert {row["query"] for row in csv.DictReader(table.read_text().splitlines(), delimiter="\t")} == {BAKER, "http://e/hermit"}
 
 
@@ -198,6 +198,7 @@ def test_an_index_says_how_much_it_finds(pyke: Command, out: Path, crafts: Embed
         ((BAKER, "--prefix", "e"), 2, "name=IRI"),
         ((BAKER, "--among", "nothing"), 66, "nothing"),
         ((BAKER, "-k", "0"), 2, "at least 1"),
+        ((BAKER, "--exact", "--approximate"), 2, "exclude each other"),
         (("--vector", "1,2"), 2, "8 finite numbers"),
         (("--vector", "1,b"), 2, "commas"),
         (("--vector", "nan,1,1,1,1,1,1,1"), 2, "8 finite numbers"),

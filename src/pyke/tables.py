@@ -7,8 +7,9 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pyke.errors import MissingLibrary, UsageError
 from pyke.files import COMPRESSIONS, check_file, write_stream
@@ -45,15 +46,17 @@ def _form_of(path: str | os.PathLike[str]) -> str:
 def _separated(separator: str) -> Callable[[Kinds, Iterable[Columns]], Iterator[bytes]]:
     """A line of names, then the rows; cells with separators, quotes or line breaks in them are quoted."""
 
-    def lines(kinds: Kinds, blocks: Iterable[Columns]) -> Iterator[bytes]:
-        yield _lines([tuple(kinds)])
-        for block in blocks:
-            yield _lines(zip(*(block[name] for name in kinds), strict=True))
+    def text(rows: list[tuple[Any, ...]], quoting: Literal[0, 2] = csv.QUOTE_MINIMAL) -> str:
+        written = io.StringIO()
+        csv.writer(written, delimiter=separator, lineterminator="\n", quoting=quoting).writerows(rows)
+        return written.getvalue()
 
-    def _lines(rows: Iterable[tuple[Any, ...]]) -> bytes:
-        text = io.StringIO()
-        csv.writer(text, delimiter=separator, lineterminator="\n").writerows(rows)
-        return text.getvalue().encode("utf-8", "replace")
+    def lines(kinds: Kinds, blocks: Iterable[Columns]) -> Iterator[bytes]:
+        for rows in chain([[tuple(kinds)]], (list(zip(*(block[name] for name in kinds), strict=True)) for block in blocks)):
+            shown = text(rows)
+            if "\r" in shown:  # Python before 3.13 does not quote a carriage return for its own sake
+                shown = text(rows, csv.QUOTE_NONNUMERIC)
+            yield shown.encode("utf-8", "replace")
 
     return lines
 

@@ -34,7 +34,8 @@ def nearest(
     among: Annotated[str | None, typer.Option(metavar="CLASS", help="Only terms that have this type.")] = None,
     predicates: Annotated[bool, typer.Option("--predicates", help="Only predicates.")] = False,
     prefix: Annotated[list[str] | None, typer.Option(metavar="NAME=IRI", help="A prefix beside the well-known ones.")] = None,
-    exact: Annotated[bool | None, typer.Option("--exact/--approximate", help="How to search. [exact, unless an index is faster]")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Exact neighbours, however long it takes. [unless an index is faster]")] = False,
+    approximate: Annotated[bool, typer.Option("--approximate", help="Neighbours by an index, with its recall measured.")] = False,
     on_error: Annotated[str, typer.Option(help="stop at lines of a batch that are no terms, or skip and count them.")] = "stop",
     output: Annotated[str | None, typer.Option("--output", "-o", help="A table to write: .tsv, .csv, .jsonl or .parquet; - for stdout.")] = None,
     threads: Threads = None,
@@ -49,6 +50,8 @@ def nearest(
 
     if sum(bool(way) for way in (terms, vector, vector_file, batch)) != 1:
         raise UsageError("ask by terms, --vector, --vector-file or --batch: one of them")
+    if exact and approximate:
+        raise UsageError("--exact and --approximate exclude each other")
     if on_error not in ("stop", "skip"):
         raise UsageError(f"--on-error is {on_error}; it is stop or skip")
     output = output or ("-" if batch else None)
@@ -60,7 +63,7 @@ def nearest(
         names, queries, unknown = _from_lines(batch, lookup, skip=on_error == "skip")
     else:
         names, queries, unknown = *_given(terms, vector, vector_file, lookup), 0
-    options: dict[str, Any] = {"predicates": predicates, "exact": exact, "threads": threads}
+    options: dict[str, Any] = {"predicates": predicates, "exact": True if exact else False if approximate else None, "threads": threads}
     if among is not None:
         options["among"] = f"<{embedding.terms[lookup.find(among)]}>"
     if not output:
@@ -71,7 +74,7 @@ def nearest(
         found = embedding.nearest_of_many(queries, k, progress=progress, **options)
         _write(output, names, found, embedding, force, json_)
         how = "exact" if found.exact else f"by an index, which finds {found.recall:.2%} of the true ones"
-        left_out = f"; {unknown:,} lines are no terms and were skipped" if unknown else ""
+        left_out = f"; {unknown:,} of {unknown + len(names):,} lines were skipped: they are no terms" if unknown else ""
         told = f"{found.ids.shape[1]} neighbours of {len(names):,} {'terms' if terms or batch else 'vectors'}, {how}{left_out}."
         if output == "-":
             progress.note(told)

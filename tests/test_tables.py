@@ -1,0 +1,101 @@
+"""Tables: what is written is read back by others, and nothing is half-written."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyke.errors import MissingLibrary, OutputExists, UsageError
+from pyke.tables import Columns, check_table, write_table
+from test_ids import many
+
+KINDS = {"text": str, "number": int, "part": float}
+Row = tuple[str | None, int | None, float | None]
+CELLS = st.text(st.sampled_from('a"\t,\n\r é\x00\\ '), min_size=1, max_size=4)
+ROWS = st.lists(st.tuples(CELLS, st.integers(-9, 9), st.floats(width=32, allow_nan=False, allow_infinity=False)), max_size=9)
+
+
+def blocks(rows: list[Row], size: int = 2) -> Iterator[Columns]:
+    for begin in range(0, len(rows), size):
+        yield dict(zip(KINDS, zip(*rows[begin : begin + size], strict=True), strict=True))
+
+
+@pytest.mark.parametrize(("ending", "separator"), [(".csv", ","), (".tsv", "\t")])
+@given(rows=ROWS)
+@many(60)
+def test_text_with_separators_quotes_and_line_breaks_is_read_back(
+    ending: str, separator: str, rows: list[Row], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("tables") / f"table{ending}"
+    write_table(path, KINDS, blocks(rows))
+    with path.open(newline="") as file:
+        names, *read = csv.reader(file, delimiter=separator)
+    assert names == list(KINDS)
+    assert [(text, int(number), float(part)) for text, number, part in read] == rows
+
+
+@given(rows=ROWS)
+@many(60)
+def test_json_lines_and_parquet_are_read_back(rows: list[Row], tmp_path_factory: pytest.TempPathFactory) -> None:
+    from pyarrow import parquet
+
+    folder = tmp_path_factory.mktemp("tables")
+    write_table(folder / "table.jsonl", KINDS, blocks(rows))
+    write_table(folder / "table.parquet", KINDS, blocks(rows))
+    plain = [dict(zip(KINDS, row, strict=True)) for row in rows]
+    assert [json.loads(line) for line in (folder / "table.jsonl").read_text().split("\n")[:-1]] == plain
+    read = parquet.read_table(folder / "table.parquet")
+    assert read.to_pylist() == plain
+    assert [str(kind) for kind in read.schema.types] == ["string", "int64", "float"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
+def test_nothing_may_stand_in_a_column(ending: str, tmp_path: Path) -> None:
+    import pandas as pd
+
+    write_table(tmp_path / f"table{ending}", KINDS, blocks([(None, None, None), ("a", 1, 0.5)]))
+    read = {".csv": pd.read_csv, ".tsv": pd.read_table, ".jsonl": lambda path: pd.read_json(path, lines=True), ".parquet": pd.read_parquet}[ending]
+    table = read(tmp_path / f"table{ending}")
+    assert table.isna().values.tolist() == [[True] * 3, [False] * 3]
+
+
+def test_an_ending_of_a_compression_compresses(tmp_path: Path) -> None:
+    write_table(tmp_path / "table.csv.gz", KINDS, blocks([("a", 1, 0.5)]))
+    assert gzip.decompress((tmp_path / "table.csv.gz").read_bytes()) == b"text,number,part\na,1,0.5\n"
+
+
+def test_half_a_table_is_none(tmp_path: Path) -> None:
+    def broken() -> Iterator[Columns]:
+        yield from blocks([("a", 1, 0.5)])
+        raise ValueError("no more")
+
+    for ending in (".csv", ".parquet"):
+        with pytest.raises(ValueError, match="no more"):
+            write_table(tmp_path / f"table{ending}", KINDS, broken())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_that_cannot_be_written_is_refused_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "there.csv").write_text("kept")
+    with pytest.raises(OutputExists, match="--force"):
+        check_table(tmp_path / "there.csv", force=False)
+    check_table(tmp_path / "there.csv", force=True)
+    check_table("-", force=False)
+    for name in ("table", "table.txt", "table.gz", "table.parquet.zst", ".csv", ""):
+        with pytest.raises(UsageError, match="the endings are"):
+            check_table(tmp_path / name, force=False)
+
+
+def test_a_library_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingLibrary, match=r"pyarrow.*pyke-embeddings\[export\]"):
+        write_table(tmp_path / "table.parquet", KINDS, blocks([]))
+    assert list(tmp_path.iterdir()) == []
