@@ -169,6 +169,15 @@ def test_an_index_finds_nearly_all_and_never_the_point_itself() -> None:
     assert found.recall > 0.98
 
 
+@pytest.mark.parametrize("queries", [0, 1, 5])
+def test_an_index_answers_a_single_query_as_it_does_many(queries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last block of five is of one, too."""
+    monkeypatch.setattr(search, "ROWS_AT_ONCE", 4)
+    vectors = cloud(300, 5)
+    found = search.nearest_of_many(vectors, vectors[:queries], 3, np.arange(queries), exact=False)
+    assert found.ids.tolist() == search.nearest_of_many(vectors, vectors[:queries], 3, np.arange(queries), exact=True).ids.tolist()
+
+
 @pytest.mark.parametrize("sample", [100, 5000])
 def test_the_recall_of_an_index_is_measured_and_not_guessed(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A poor index, so that there is something to miss."""

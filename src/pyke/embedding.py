@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pyke import search, store
 from pyke.config import Config
-from pyke.errors import UnknownTerm, UsageError
+from pyke.errors import DamagedStore, UnknownTerm, UsageError
 from pyke.files import Content
 from pyke.graph import Census, Floats, Graph, Ids, Terms, Texts
 from pyke.lookup import Lookup
@@ -22,8 +22,10 @@ from pyke.progress import Progress
 
 if TYPE_CHECKING:
     from pyke.cluster_tables import ClusterTable
+    from pyke.explanation import Explanation
     from pyke.export import Written
     from pyke.maps import Drawn
+    from pyke.predictions import Predictions
 
 
 SHOWN = 5  # terms, and numbers of each vector, in a notebook
@@ -42,8 +44,8 @@ class Neighbour:
 class Neighbourhoods:
     """The nearest terms of many queries, a row each, nearest first; −1 and infinity where there are no more."""
 
-    ids: Ids  # (queries, k)
-    distances: Floats  # (queries, k)
+    ids: Ids  # (queries, k); fewer columns, if there are fewer than k terms
+    distances: Floats  # as ids
     exact: bool
     recall: float  # the part of the true neighbours that is among them; 1 if exact
 
@@ -126,6 +128,14 @@ class Embedding:
         present[self.triples[:, 1]] = True
         return np.flatnonzero(present).astype(np.int32)
 
+    def config(self, **changes: Any) -> Config:
+        """The settings that it was made with, for another run: on all cores, and with whatever is changed."""
+        try:
+            made = Config(**(self.manifest["config"] | {"threads": 0, "memory": None}))
+        except (KeyError, TypeError, UsageError) as error:
+            raise DamagedStore(f"the manifest does not tell the settings of the embedding: {error}. `pyke verify` checks the directory.") from None
+        return replace(made, **{name: value for name, value in changes.items() if value is not None})
+
     def graph(self) -> Graph:
         """The graph that was embedded."""
         predicates = self.predicates
@@ -184,7 +194,7 @@ class Embedding:
         if chosen is not None:
             at = np.minimum(np.searchsorted(chosen, own), len(chosen) - 1)
             own = np.where(chosen[at] == own, at, -1)
-        found = search.nearest_of_many(points, vectors, k, own, exact=exact, threads=threads or Config().threads, progress=progress)
+        found = search.nearest_of_many(points, vectors, min(k, len(points)), own, exact=exact, threads=threads or Config().threads, progress=progress)
         ids = found.ids if chosen is None else np.where(found.ids < 0, -1, chosen[found.ids])
         return Neighbourhoods(ids, np.sqrt(found.squares), found.exact, found.recall)
 
@@ -294,6 +304,38 @@ class Embedding:
         from pyke.cluster_tables import cluster
 
         return cluster(self, min_cluster_size, min_samples, typed=typed, exact=exact, threads=threads, progress=progress)
+
+    def predict_types(self, **options: Any) -> Predictions:
+        """Types that terms lack, each with the chance that it is right; measuring that takes at least one more embedding.
+
+        `options` are those of `pyke.prediction.predict_types`: mu, min_confidence, precision, only_untyped, calibration, exact, threads, progress.
+
+        Examples
+        --------
+        >>> import pyke
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+        >>> found = e.predict_types(mu=2, only_untyped=False, min_confidence=0.9)
+        >>> found.asked, len(found)  # so few examples make nobody so sure
+        (10, 0)
+        """
+        from pyke.prediction import predict_types
+
+        return predict_types(self, **options)
+
+    def explain(self, term: str, mu: int = 10) -> Explanation:
+        """Which typed neighbours vote for the types of a term, given by IRI, prefixed name or label, and what it has in common with them.
+
+        Examples
+        --------
+        >>> import pyke
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+        >>> why = e.explain("http://example.com/father#anna", mu=4)
+        >>> len(why.voters), {vote.type for vote in why.votes if vote.stated}
+        (4, {'http://example.com/father#female'})
+        """
+        from pyke.explanation import explain
+
+        return explain(self, term, mu)
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Writes an embedding directory, whole or not at all; `force` replaces one that is there."""

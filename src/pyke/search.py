@@ -174,9 +174,10 @@ def _by_index(points: Floats, queries: Floats, k: int, own: NDArray[np.int64], t
         progress.advance((len(queries) + begin) // 2)
         part = slice(begin, begin + ROWS_AT_ONCE)
         found = index.search(np.ascontiguousarray(queries[part]), k + 1, threads=threads)
-        if len(queries) and int(found.counts.min()) < min(k + 1, len(points)):
+        keys, far = np.atleast_2d(found.keys), np.atleast_2d(found.distances)  # of one query, usearch gives one row
+        if np.min(getattr(found, "counts", keys.shape[1])) < min(k + 1, len(points)):
             raise DataError("the index found fewer neighbours than asked for; ask for exact ones (--exact)")
-        ids[part], squares[part] = _without_own(found.keys.astype(np.int32), found.distances, own[part])
+        ids[part], squares[part] = _without_own(keys.astype(np.int32), far, own[part])
     asked = np.linspace(0, len(queries) - 1, min(RECALL_SAMPLE, len(queries)), dtype=np.int64)
     furthest = _exactly(points, queries[asked], k, own[asked], threads, Progress()).squares[:, -1:]
     as_near = squares[asked] <= furthest * 1.00001  # another of equally near points is as good

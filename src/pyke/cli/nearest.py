@@ -73,9 +73,8 @@ def nearest(
         progress.stage("neighbours", len(queries), "queries")
         found = embedding.nearest_of_many(queries, k, progress=progress, **options)
         _write(output, names, found, embedding, force, json_)
-        how = "exact" if found.exact else f"by an index, which finds {found.recall:.2%} of the true ones"
         left_out = f"; {unknown:,} of {unknown + len(names):,} lines were skipped: they are no terms" if unknown else ""
-        told = f"{found.ids.shape[1]} neighbours of {len(names):,} {'terms' if terms or batch else 'vectors'}, {how}{left_out}."
+        told = f"{found.ids.shape[1]} neighbours of {len(names):,} {'terms' if terms or batch else 'vectors'}, {_how(found)}{left_out}."
         if output == "-":
             progress.note(told)
             return
@@ -127,7 +126,7 @@ def _from_lines(path: str, lookup: Lookup, *, skip: bool) -> tuple[list[str], ND
     from pyke.files import Input, compression_of
 
     with Input(path, None if path == "-" else compression_of(path)) as file:
-        lines = file.read().decode("utf-8", "replace").splitlines()
+        lines = file.read().decode("utf-8-sig", "replace").split("\n")
     numbered = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
     found = lookup.find_all([name for _, name in numbered])
     wrong = [f"line {number}: {term}" for (number, _), term in zip(numbered, found, strict=True) if not isinstance(term, int)]
@@ -154,6 +153,12 @@ def _show(names: list[str], found: Neighbourhoods, embedding: Embedding, as_json
         for _, rank, term, distance, label in zip(*columns.values(), strict=True):
             table.add_row(str(rank), terminal.inert(term), f"{distance:.4f}", terminal.inert(label or ""))
         terminal.out().print(table)
+    if not found.exact:
+        terminal.out().print(f"Found {_how(found)}.", highlight=False)
+
+
+def _how(found: Neighbourhoods) -> str:
+    return "exact" if found.exact else f"by an index, which finds {found.recall:.2%} of the true ones"
 
 
 def _write(output: str, names: list[str], found: Neighbourhoods, embedding: Embedding, force: bool, as_json: bool) -> None:
