@@ -104,7 +104,7 @@ def explain(embedding: Embedding, term: str, mu: int = REFERENCE_MU) -> Explanat
 
 def _contexts(e: Embedding, members: list[int]) -> dict[int, set[Context]]:
     """All that each member occurs in, but for the giving of types."""
-    typing = e.terms.find(e.manifest["config"]["type_predicate"])
+    typing = e.terms.find(e.config().type_predicate)
     found: dict[int, set[Context]] = {member: set() for member in members}
     for side, is_subject in ((0, True), (2, False)):
         rows = e.triples[np.isin(e.triples[:, side], members)]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pyke.calibration import Calibration, calibrate, hold_ballot
-from pyke.config import Config
 from pyke.embedding import Embedding
 from pyke.errors import NothingToScore, UsageError
 from pyke.evaluate.type_prediction import REFERENCE_MU, TypeTable, require_classes, usable_mu
@@ -41,7 +38,7 @@ def predict_types(
     """
     _check(min_confidence, precision)
     progress = progress or Progress()
-    config = settings_of(embedding, threads)
+    config = embedding.config(threads=threads)
     graph = embedding.graph()
     table = TypeTable.of(graph.types)
     require_classes(table)
@@ -64,12 +61,6 @@ def predict_types(
         asked=len(asked), without_voters=len(asked) - len(np.unique(ballot.who)), calibration=calibration,
         exact=ballot.neighbours.exact, recall=ballot.neighbours.recall,
     )  # fmt: skip
-
-
-def settings_of(embedding: Embedding, threads: int | None) -> Config:
-    """The settings that an embedding was made with, for another run on this machine."""
-    made = Config(**embedding.manifest["config"])
-    return replace(made, threads=threads or Config().threads, memory=None)
 
 
 def _check(min_confidence: float, precision: float | None) -> None:

@@ -138,7 +138,7 @@ class Predictions:
     @property
     def type_predicate(self) -> str:
         """The predicate that gives types in this graph."""
-        return str(self.embedding.manifest["config"]["type_predicate"])
+        return self.embedding.config().type_predicate
 
     def write(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Writes them as RDF or as a table; the ending tells the format: .nt, .ttl, .trig, .csv, .tsv, .jsonl (compressed or not), .parquet."""
@@ -174,7 +174,8 @@ def _statements(predictions: Predictions, begin: str, one: Callable[[Prediction,
 def _are_blank(terms: Terms, ids: Ids) -> NDArray[np.bool_]:
     """Which terms are blank nodes: no IRI begins with _:"""
     starts = terms.offsets[ids]
-    return (terms.blob[starts] == ord("_")) & (terms.blob[starts + 1] == ord(":"))
+    blank: NDArray[np.bool_] = (terms.blob[starts] == ord("_")) & (terms.blob[starts + 1] == ord(":"))
+    return blank
 
 
 def _iri(term: str) -> str:

@@ -1,0 +1,218 @@
+"""Predicted types as they are written: RDF that other libraries read, and tables that have everything."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+import pytest
+import rdflib
+
+from oracle import RDF_TYPE
+from pyke.calibration import Calibration
+from pyke.config import Config
+from pyke.embedding import Embedding
+from pyke.errors import OutputExists, UsageError, WriteError
+from pyke.graph import Terms, Texts
+from pyke.predictions import VOCABULARY, Prediction, Predictions, check_target
+
+CALIBRATION = Calibration(np.array([0, 10, 20, 30]), np.array([0, 1, 12, 29]), 40, 45)
+TERMS = ["http://e/anna", "http://e/Müller?q=1&x='y'#z", "_:b0", "http://e/Person", "_:class", "http://e/Baker", "urn:isbn:1"]
+HOSTILE = ["http://e/a b", 'http://e/"q"', "http://e/<x>", "http://e/back\\slash", "http://e/line\nbreak\r\t", "http://e/{x}|^`", "http://e/\x00\x7f"]
+PAIRS = [(0, 3, 3), (0, 5, 1), (1, 3, 2), (2, 3, 3), (6, 4, 2)]  # subject, class, votes
+
+
+def predictions(terms: list[str] = TERMS, pairs: list[tuple[int, int, int]] = PAIRS, type_predicate: str = RDF_TYPE) -> Predictions:
+    subjects, classes, votes = np.array(pairs, np.int32).reshape(-1, 3).T
+    labels = {0: "Anna", 3: 'a person; ,\t"quoted"\n'}
+    config = Config(type_predicate=type_predicate).as_dict()
+    none = np.zeros((0, 3), np.int32)
+    embedding = Embedding(np.zeros((len(terms), 2), np.float32), Terms.of(terms), none[:, :2], none, Texts.of(labels.values()),
+                          np.array(list(labels), np.int32), {"config": config})  # fmt: skip
+    return Predictions(embedding, subjects, classes, votes, CALIBRATION.confidences[votes], 9, 2, CALIBRATION, True, 1.0)
+
+
+def meant(found: Predictions) -> set[tuple[str, str, str]]:
+    """The triples that a file should have: those without blank nodes."""
+    return {(p.term, found.type_predicate, p.type) for p in found if not p.term.startswith("_:") and not p.type.startswith("_:")}
+
+
+def parsed(path: Path, **options: Any) -> list[Any]:
+    return list(ox.parse(path=str(path), format=ox.RdfFormat.from_extension(path.suffix[1:]), **options))
+
+
+def as_texts(quad: Any) -> tuple[str, str, str]:
+    return quad.subject.value, quad.predicate.value, quad.object.value
+
+
+def confidence_of(found: Predictions, triple: tuple[str, str, str]) -> tuple[str, str]:
+    prediction = next(p for p in found if (p.term, p.type) == (triple[0], triple[2]))
+    return f"{prediction.confidence:.4f}", str(prediction.votes)
+
+
+def test_a_prediction_is_known_by_its_place() -> None:
+    found = predictions()
+    assert found[0] == Prediction("http://e/anna", "Anna", "http://e/Person", 'a person; ,\t"quoted"\n', 3, CALIBRATION.confidences[3])
+    assert found[-1] == list(found)[-1]
+    assert [(p.term, p.type, p.votes) for p in found] == [(TERMS[s], TERMS[c], votes) for s, c, votes in PAIRS]
+    assert len(found) == len(PAIRS)
+    with pytest.raises(IndexError):
+        found[5]
+
+
+def test_what_should_be_right_is_the_mean_of_the_confidences() -> None:
+    found = predictions()
+    assert found.expected_right == pytest.approx(sum(p.confidence for p in found) / 5)
+    assert found.predicted_subjects == 4
+    assert found.blank_nodes == 2
+    assert predictions(pairs=[]).expected_right == 0
+
+
+def test_classes_come_by_how_often_they_were_predicted_with_a_subject_that_has_a_name() -> None:
+    first, *others = predictions(pairs=[(2, 3, 3), (1, 3, 1), (0, 3, 2), *PAIRS[1:2], *PAIRS[4:]]).by_class()
+    assert (first.type, first.predictions, first.example, first.example_label) == ("http://e/Person", 3, "http://e/anna", "Anna")
+    assert first.expected_right == pytest.approx(CALIBRATION.confidences[[1, 2, 3]].mean())
+    assert [(one.type, one.example) for one in others] == [("_:class", "urn:isbn:1"), ("http://e/Baker", "http://e/anna")]
+    assert predictions(pairs=[]).by_class() == []
+
+
+@pytest.mark.parametrize("name", ["out.nt", "out.NT"])
+def test_n_triples_are_the_predictions(tmp_path: Path, name: str) -> None:
+    found = predictions()
+    found.write(tmp_path / name)
+    text = (tmp_path / name).read_text()
+    assert {as_texts(quad) for quad in ox.parse(text, ox.RdfFormat.N_TRIPLES)} == meant(found)
+    assert {tuple(map(str, triple)) for triple in rdflib.Graph().parse(data=text, format="nt")} == meant(found)
+    assert text.count("\n") == len(meant(found)) == 3
+
+
+def test_turtle_tells_the_confidence_of_each_triple(tmp_path: Path) -> None:
+    """RDF 1.2: the triple is stated, and a node that reifies it has the confidence."""
+    found = predictions()
+    found.write(tmp_path / "out.ttl")
+    quads = parsed(tmp_path / "out.ttl")
+    reified = {quad.subject: quad.object for quad in quads if quad.predicate.value.endswith("#reifies")}
+    said = {(quad.subject, quad.predicate.value): quad.object.value for quad in quads if quad.predicate.value.startswith(VOCABULARY)}
+    assert {as_texts(quad) for quad in quads if not isinstance(quad.subject, ox.BlankNode)} == meant(found)
+    assert {as_texts(triple) for triple in reified.values()} == meant(found)
+    for node, triple in reified.items():
+        assert (said[node, "urn:pyke:confidence"], said[node, "urn:pyke:votes"]) == confidence_of(found, as_texts(triple))
+    assert len(quads) == 4 * len(meant(found))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # rdflib's own
+@pytest.mark.parametrize("library", ["pyoxigraph", "rdflib"])
+def test_trig_has_the_triples_in_a_graph_and_statements_about_them_beside(tmp_path: Path, library: str) -> None:
+    found = predictions()
+    found.write(tmp_path / "out.trig")
+    if library == "rdflib":
+        read = rdflib.Dataset().parse(data=(tmp_path / "out.trig").read_text(), format="trig")
+        quads = {(str(s), str(p), str(o), str(graph or "")) for s, p, o, graph in read.quads()}
+    else:
+        names = {quad: "" if isinstance(quad.graph_name, ox.DefaultGraph) else quad.graph_name.value for quad in parsed(tmp_path / "out.trig")}
+        quads = {(*as_texts(quad), name) for quad, name in names.items()}
+    assert {(s, p, o) for s, p, o, graph in quads if graph == "urn:pyke:predicted"} == meant(found)
+    statements: dict[str, dict[str, str]] = {}
+    for s, p, o, graph in quads:
+        if graph != "urn:pyke:predicted":
+            statements.setdefault(s, {})[p.split("#")[-1].removeprefix(VOCABULARY)] = o
+    assert {(one["subject"], one["predicate"], one["object"]) for one in statements.values()} == meant(found)
+    for one in statements.values():
+        assert (one["confidence"], one["votes"]) == confidence_of(found, (one["subject"], one["predicate"], one["object"]))
+
+
+@pytest.mark.parametrize("ending", [".nt", ".ttl", ".trig"])
+def test_iris_that_break_the_rules_do_not_break_the_file(tmp_path: Path, ending: str) -> None:
+    """They come from graphs that were read with --lenient, and go where such graphs are read."""
+    terms = [*HOSTILE, "http://e/Person <x> . #"]
+    found = predictions(terms, [(s, len(HOSTILE), 2) for s in range(len(HOSTILE))], "http://e/is a")
+    found.write(tmp_path / f"out{ending}")
+    quads = parsed(tmp_path / f"out{ending}", lenient=True)
+    assert {as_texts(quad) for quad in quads if quad.predicate.value == "http://e/is a"} == meant(found)
+    assert len(meant(found)) == len(HOSTILE)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
+def test_tables_have_all_of_them_with_labels_and_blank_nodes(tmp_path: Path, ending: str) -> None:
+    found, path = predictions([*TERMS, *HOSTILE], [*PAIRS, *((len(TERMS) + n, 5, 1) for n in range(len(HOSTILE)))]), tmp_path / f"out{ending}"
+    found.write(path)
+    rows: list[dict[str, Any]]
+    if ending == ".parquet":
+        from pyarrow import parquet
+
+        rows = parquet.read_table(path).to_pylist()
+    elif ending == ".jsonl":
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+    else:
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="," if ending == ".csv" else "\t"))
+    assert [(row["term"], row["label"] or None, row["type"], row["type_label"] or None, int(row["votes"])) for row in rows] == [
+        (p.term, p.label, p.type, p.type_label, p.votes) for p in found
+    ]
+    assert [float(row["confidence"]) for row in rows] == pytest.approx([p.confidence for p in found])
+
+
+def test_more_than_a_block_is_written_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyke.predictions.PREDICTIONS_AT_ONCE", 2)
+    found = predictions()
+    found.write(tmp_path / "out.jsonl")
+    found.write(tmp_path / "out.nt")
+    assert [json.loads(line)["term"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == [p.term for p in found]
+    assert len((tmp_path / "out.nt").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("ending", [".nt", ".ttl", ".trig", ".csv"])
+def test_no_predictions_are_a_file_without_any(tmp_path: Path, ending: str) -> None:
+    predictions(pairs=[]).write(tmp_path / f"out{ending}")
+    if ending == ".csv":
+        assert (tmp_path / "out.csv").read_text().splitlines() == ["term,label,type,type_label,votes,confidence"]
+    else:
+        assert parsed(tmp_path / f"out{ending}") == []
+
+
+def test_a_file_is_compressed_as_its_name_tells(tmp_path: Path) -> None:
+    found = predictions()
+    found.write(tmp_path / "out.nt.gz")
+    found.write(tmp_path / "out.nt")
+    assert gzip.decompress((tmp_path / "out.nt.gz").read_bytes()) == (tmp_path / "out.nt").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["out.nt", "out.ttl.zst", "out.csv"])
+def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(OutputExists, match="--force"):
+        check_target(tmp_path / name, False)
+    with pytest.raises(OutputExists, match="--force"):
+        predictions().write(tmp_path / name)
+    assert (tmp_path / name).read_text() == "mine"
+    check_target(tmp_path / name, True)
+    predictions().write(tmp_path / name, force=True)
+    assert (tmp_path / name).read_bytes() != b"mine"
+
+
+@pytest.mark.parametrize("name", ["out.rdf", "out", "out.gz", "out.parquet.gz", "nt"])
+def test_an_ending_that_is_none_is_refused_with_those_that_are(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=r"\.parquet.*as RDF, \.nt, \.ttl, \.trig"):
+        check_target(tmp_path / name, False)
+
+
+@pytest.mark.parametrize("name", ["file/out.nt", "file/deeper/out.csv"])
+def test_a_place_where_nothing_can_be_written_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(WriteError, match="no directory that can be written to"):
+        check_target(tmp_path / name, False)
+
+
+def test_a_summary_for_programs_has_all_counts() -> None:
+    summary = predictions().as_dict()
+    assert {key: summary[key] for key in ("predictions", "subjects", "asked", "without_voters", "blank_nodes", "mu")} == {
+        "predictions": 5, "subjects": 4, "asked": 9, "without_voters": 2, "blank_nodes": 2, "mu": 3,
+    }  # fmt: skip
+    assert [level["votes"] for level in summary["calibration"]["levels"]] == [1, 2, 3]
+    assert sum(one["predictions"] for one in summary["classes"]) == 5
+    json.dumps(summary)

@@ -1,0 +1,178 @@
+"""`pyke types`: what it prints and writes, and what it refuses before the work."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+import pyke as package
+from conftest import FAMILY, ROOT, TYPE, Command
+from test_prediction import MU, partly_typed
+
+LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An embedding of masters who partly lack types, one of them a blank node with a hostile label."""
+    folder = tmp_path_factory.mktemp("types")
+    text = partly_typed().replace("<http://e/baker/0>", "_:master") + f'_:master {LABEL} "[red]Berta\\u001b[31m" .\n'
+    (folder / "partly.nt").write_text(text)
+    package.embed(folder / "partly.nt", dimensions=5).save(folder / "out")
+    return folder / "out"
+
+
+def test_it_shows_how_often_predictions_are_right_what_was_predicted_and_counts(pyke: Command, out: Path) -> None:
+    run = pyke("types", out, "--mu", MU, "--min-confidence", "0.5")
+    assert run.returncode == 0, run.stderr
+    for words in ("How often predictions are right", "4 of 4", "types were withheld", "Predicted types", "baker", "should be right", "were asked"):
+        assert words in run.stdout
+    assert "nothing can be said" in run.stdout, "of tools"
+    assert "Calibrating" in run.stderr
+    assert "http://e/baker" not in run.stdout, "names are short where they are clear"
+
+
+def test_it_writes_what_python_gives_and_counts_blank_nodes(pyke: Command, out: Path, tmp_path: Path) -> None:
+    run = pyke("types", out, "--mu", MU, "--min-confidence", "0", "-o", tmp_path / "found.nt")
+    found = package.load(out).predict_types(mu=MU, min_confidence=0)
+    assert run.returncode == 0, run.stderr
+    quads = ox.parse((tmp_path / "found.nt").read_bytes(), ox.RdfFormat.N_TRIPLES)
+    assert {(quad.subject.value, quad.object.value) for quad in quads} == {(p.term, p.type) for p in found if not p.term.startswith("_:")}
+    assert found.blank_nodes > 0
+    assert f"{found.blank_nodes} have blank nodes" in run.stdout
+    assert "found.nt" in run.stdout
+
+
+def test_it_speaks_json(pyke: Command, out: Path, tmp_path: Path) -> None:
+    run = pyke("types", out, "--mu", MU, "--precision", "0.7", "-o", tmp_path / "found.parquet", "--json")
+    found = package.load(out).predict_types(mu=MU, precision=0.7)
+    assert json.loads(run.stdout) == {"output": str(tmp_path / "found.parquet"), **found.as_dict()}
+
+
+def test_a_table_on_standard_output_is_all_there_is(pyke: Command, out: Path) -> None:
+    for more in ((), ("--json",)):
+        run = pyke("types", out, "--mu", MU, "--min-confidence", "0", "-o", "-", *more)
+        rows = list(csv.DictReader(io.StringIO(run.stdout), delimiter="\t"))
+        assert len(rows) == len(package.load(out).predict_types(mu=MU, min_confidence=0))
+        assert set(rows[0]) == {"term", "label", "type", "type_label", "votes", "confidence"}
+        assert "were asked" in run.stderr
+
+
+def test_nothing_confident_enough_is_said_and_no_error(pyke: Command, out: Path, tmp_path: Path) -> None:
+    run = pyke("types", out, "--mu", MU, "--min-confidence", "1", "-o", tmp_path / "none.nt")
+    assert run.returncode == 0
+    assert "None was confident enough" in run.stdout
+    assert (tmp_path / "none.nt").read_bytes() == b""
+
+
+def test_typed_subjects_are_asked_if_they_are_wanted(pyke: Command, out: Path) -> None:
+    only, also = (json.loads(pyke("types", out, "--mu", MU, way, "--json").stdout)["asked"] for way in ("--only-untyped", "--also-typed"))
+    assert also - only == package.load(out).manifest["census"]["typed_subjects"]
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_the_number_of_threads_changes_no_byte(pyke: Command, out: Path, tmp_path: Path, threads: str) -> None:
+    pyke("types", out, "--mu", MU, "--min-confidence", "0", "-o", tmp_path / "found.ttl", "--threads", threads)
+    package.load(out).predict_types(mu=MU, min_confidence=0).write(tmp_path / "same.ttl")
+    assert (tmp_path / "found.ttl").read_bytes() == (tmp_path / "same.ttl").read_bytes() != b""
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.png"])
+def test_a_report_shows_how_often_predictions_are_right(pyke: Command, out: Path, tmp_path: Path, name: str) -> None:
+    assert pyke("types", out, "--mu", MU, "--report", tmp_path / name).returncode == 0
+    report = (tmp_path / name).read_bytes()
+    assert report.startswith(b"\x89PNG") or b"How often predictions are right" in report
+
+
+def test_a_term_is_explained(pyke: Command, out: Path) -> None:
+    run = pyke("types", out, "--mu", MU, "--explain", "http://e/smith/0")
+    assert run.returncode == 0, run.stderr
+    for words in ("<http://e/smith/0>", f"of {MU}", "nearest typed neighbours", "uses → …", "terms that have it"):
+        assert words in run.stdout
+    assert "Calibrating" not in run.stderr, "that would take an embedding"
+
+
+def test_what_is_stated_of_a_typed_term_is_marked(pyke: Command, out: Path) -> None:
+    assert "stated in the graph" in pyke("types", out, "--mu", "20", "--explain", "http://e/smith/9").stdout
+
+
+def test_labels_from_graphs_are_harmless(pyke: Command, out: Path) -> None:
+    run = pyke("types", out, "--mu", MU, "--explain", "[red]berta\x1b[31m")
+    assert "[red]Berta\\u001b[31m" in run.stdout
+    assert "\x1b" not in run.stdout
+
+
+def test_an_explanation_speaks_json(pyke: Command, out: Path) -> None:
+    run = pyke("types", out, "--mu", MU, "--explain", "e:smith/0", "--prefix", "e=http://e/", "--json")
+    told = json.loads(run.stdout)
+    assert told["term"] == "http://e/smith/0"
+    assert len(told["voters"]) == MU
+
+
+@pytest.mark.parametrize(("name", "told"), [("http://e/smith/tool99", "Did you mean <http://e/smith/tool9>"), ("x:y", "--prefix x=IRI")])
+def test_an_unknown_term_is_refused_with_what_may_be_meant(pyke: Command, out: Path, name: str, told: str) -> None:
+    run = pyke("types", out, "--explain", name)
+    assert run.returncode == 66
+    assert told in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "told"),
+    [
+        (("-o", "there.nt"), 73, "--force"),
+        (("-o", "folder.nt"), 73, "is no file"),
+        (("-o", "there.nt/found.nt"), 74, "cannot write"),
+        (("-o", "found.rdf"), 2, ".trig"),
+        (("--report", "report.txt"), 2, "ending"),
+        (("--min-confidence", "80"), 2, "from 0 to 1"),
+        (("--precision", "nan"), 2, "from 0 to 1"),
+        (("--mu", "0"), 2, "at least 1"),
+        (("--mu", "1000"), 65, "Take a smaller μ"),
+        (("--threads", "-1"), 2, "threads"),
+        (("--explain", "http://e/smith/0", "--prefix", "e"), 2, "name=IRI"),
+        (("--explain", "http://e/smith/0", "--mu", "1000"), 65, "Take a smaller μ"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused_before_the_work(
+    pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], code: int, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.nt").write_text("mine")
+    (tmp_path / "folder.nt").mkdir()
+    run = pyke("types", out, *options)
+    assert (run.returncode, run.stdout) == (code, "")
+    assert told in run.stderr
+    assert "Calibrating" not in run.stderr
+    assert "Traceback" not in run.stderr
+    assert (tmp_path / "there.nt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("<e:a> <e:p> <e:b> .\n", "no subject has a type"),
+        (FAMILY.replace("female", "male"), "one and the same class"),
+        (FAMILY, "--also-typed"),
+        (f"<e:a> {TYPE} <e:c> .\n<e:b> {TYPE} <e:d> .\n<e:a> <e:p> <e:o> .\n", "leaves nobody"),
+    ],
+    ids=["untyped", "one class", "all typed", "two subjects"],
+)
+def test_a_graph_that_tells_nothing_about_types_is_refused(pyke: Command, tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "graph.nt").write_text(text)
+    package.embed(tmp_path / "graph.nt", dimensions=3).save(tmp_path / "out")
+    run = pyke("types", tmp_path / "out", "--mu", "1")
+    assert run.returncode == 65
+    assert told in run.stderr
+
+
+def test_the_running_example_works(pyke: Command, tmp_path: Path) -> None:
+    package.embed(ROOT / "examples" / "father.ttl", dimensions=5).save(tmp_path / "out")
+    run = pyke("types", tmp_path / "out", "--mu", "3", "--also-typed", "--min-confidence", "0", "-o", tmp_path / "found.ttl")
+    assert run.returncode == 0, run.stderr
+    assert list(ox.parse(path=str(tmp_path / "found.ttl")))
