@@ -83,10 +83,8 @@ def film(embedding: Embedding, view: View, ids: Ids, progress: Progress) -> tupl
 
 
 def _in_between(frames: Floats, numbers: Sequence[int]) -> tuple[Floats, list[str]]:
-    """Pictures between those after the iterations, for the eye; the first and the last stand still for a while."""
+    """Frames with others between them, for the eye, and what to write on each."""
     times = np.linspace(0, len(frames) - 1, PICTURES_PER_FRAME * (len(frames) - 1) + 1)
-    first, last = (np.full(round(seconds * PICTURES_PER_SECOND), time) for seconds, time in ((FIRST_SECONDS, 0), (LAST_SECONDS, len(frames) - 1)))
-    times = np.concatenate([first, times, last])
     before = times.astype(int)
     after = np.minimum(before + 1, len(frames) - 1)
     part = (times - before).astype(np.float32)[:, None, None]
@@ -94,13 +92,22 @@ def _in_between(frames: Floats, numbers: Sequence[int]) -> tuple[Floats, list[st
     return frames[before] * (1 - part) + frames[after] * part, captions
 
 
+def _times_shown(pictures: int) -> list[int]:
+    """How often each picture is shown: the first and the last stand still for a while."""
+    often = [1] * pictures
+    often[0] += round(FIRST_SECONDS * PICTURES_PER_SECOND)
+    often[-1] += round(LAST_SECONDS * PICTURES_PER_SECOND)
+    return often
+
+
 def _gif(pictures: Sequence[NDArray[np.uint8]]) -> bytes:
     from PIL import Image
 
     palette = Image.fromarray(pictures[-1]).quantize(GIF_COLOURS, Image.Quantize.MAXCOVERAGE)
     first, *others = [Image.fromarray(picture).quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    durations = [often * 1000 // PICTURES_PER_SECOND for often in _times_shown(len(pictures))]
     buffer = io.BytesIO()
-    first.save(buffer, "GIF", save_all=True, append_images=others, duration=1000 // PICTURES_PER_SECOND, loop=0)
+    first.save(buffer, "GIF", save_all=True, append_images=others, duration=durations, loop=0)
     return buffer.getvalue()
 
 
@@ -116,7 +123,8 @@ def _mp4(pictures: Sequence[NDArray[np.uint8]]) -> bytes:
     command = [_ffmpeg(), "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(PICTURES_PER_SECOND), "-i", "-"]
     # Even sizes, as most players need; in fragments, which can be written to a pipe.
     command += ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4", "-"]
-    ended = subprocess.run(command, input=b"".join(picture.tobytes() for picture in pictures), capture_output=True, check=False)
+    stream = b"".join(picture.tobytes() * often for picture, often in zip(pictures, _times_shown(len(pictures)), strict=True))
+    ended = subprocess.run(command, input=stream, capture_output=True, check=False)
     if ended.returncode:
         raise WriteError(f"ffmpeg made no film: {ended.stderr.decode('utf-8', 'replace').strip()[-500:]}")
     return ended.stdout

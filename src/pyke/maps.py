@@ -145,7 +145,7 @@ def draw(embedding: Embedding, path: str | Path, view: View, *, force: bool = Fa
     else:
         drawing = plots.map_figure(title, [_looked_at(panel, cast) for panel in panels], cast.key(), cast.labels, cast.ringed)
         content = plots.drawn(drawing.figure, path.suffix[1:].lower())
-        missing = [text for _, text in cast.labels[: cast.asked] if text in drawing.without_place]
+        missing = [text for row, text in cast.labels[: cast.asked] if row in drawing.without_place]
         outside = drawing.outside
         kind, count = "density" if drawing.is_density else "points", len(cast.ids)
     files.write_stream(path, [content], force)
@@ -168,7 +168,7 @@ def choose(embedding: Embedding, view: View) -> Cast:
     """The terms of a view with their colours and labels. Greys are drawn first, then colours in random order: none hides another."""
     lookup = embedding.lookup(view.prefixes)
     wanted = [_class_of(embedding, lookup, name) for name in view.only_types]
-    classes = wanted if 0 < len(wanted) <= len(PALETTE) else frequent_classes(embedding.types, wanted)
+    classes = frequent_classes(embedding.types, wanted)
     ranks = ranked(embedding.types, classes, len(embedding))
     ids = np.unique(embedding.types[np.isin(embedding.types[:, 1], wanted), 0]) if wanted else np.arange(len(embedding), dtype=np.int32)
     ringed, named = ([lookup.find(term) for term in terms] for terms in (view.highlight, view.label))
@@ -242,7 +242,7 @@ def _class_of(embedding: Embedding, lookup: Lookup, name: str) -> int:
     return found
 
 
-def _sampled(order: Ids, always: Sequence[int], size: int | None) -> Ids:
+def _sampled(order: NDArray[Any], always: Sequence[int], size: int | None) -> NDArray[Any]:
     """The first of a random order, those that are always kept before the others."""
     if size is None or size >= len(order):
         return order
@@ -350,7 +350,8 @@ def title_of(embedding: Embedding, view: View, cast: Cast) -> str:
     """The title that was asked for, or what is on the map."""
     inputs = embedding.manifest.get("inputs") or ["a graph"]
     source = Path(str(inputs[0])).name + (f" and {len(inputs) - 1:,} more" if len(inputs) > 1 else "")
-    return view.title or f"{len(cast.ids):,} terms of {source}"
+    part = f" of {len(cast.ids) + cast.left_out:,}" if cast.left_out else ""
+    return view.title or f"{len(cast.ids):,}{part} terms of {source}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -362,9 +363,8 @@ def named_points(cast: Cast, seed: int) -> NDArray[np.int64]:
     """The points whose terms are told on a page, ascending: all, or those with labels and a sample."""
     if len(cast.ids) <= NAMED_UP_TO:
         return np.arange(len(cast.ids))
-    always = [row for row, _ in cast.labels]
-    drawn = np.random.default_rng(seed).permutation(len(cast.ids))[: NAMED_UP_TO - len(always)]
-    return np.union1d(drawn, np.array(always, np.int64))
+    order = np.random.default_rng(seed).permutation(len(cast.ids))
+    return np.sort(_sampled(order, [row for row, _ in cast.labels], NAMED_UP_TO))
 
 
 def page(embedding: Embedding, cast: Cast, title: str, frames: Floats, numbers: Sequence[int], named: NDArray[np.int64]) -> bytes:

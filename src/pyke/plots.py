@@ -182,7 +182,7 @@ class Drawing:
     """A figure, the labels that found no place in it, the points beyond its borders, and whether it shows density instead of points."""
 
     figure: Any
-    without_place: tuple[str, ...]
+    without_place: tuple[int, ...]  # points
     outside: int
     is_density: bool
 
@@ -198,7 +198,7 @@ def map_figure(title: str, panels: Sequence[Panel], key: Key, labels: Sequence[t
     width, height = PANEL_WIDTH * len(panels) + LEGEND_WIDTH, PANEL_WIDTH * shape + TITLE_HEIGHT
     figure = matplotlib.figure.Figure(figsize=(width, height), dpi=DPI)
     FigureCanvasAgg(figure)  # which measures texts
-    missing: dict[str, None] = {}
+    missing: dict[int, None] = {}
     outside = np.zeros(len(key.groups), bool)
     for number, (panel, extent) in enumerate(zip(panels, extents, strict=True)):
         place = ((number * PANEL_WIDTH + EDGE) / width, EDGE / height, (PANEL_WIDTH - 2 * EDGE) / width, (PANEL_WIDTH * shape - EDGE) / height)
@@ -341,8 +341,8 @@ def _draw_marks(axes: Any, points: Floats, key: Key, labels: Sequence[tuple[int,
     axes.scatter(*points[list(ringed)].T, s=150, facecolors="none", edgecolors=INK, linewidths=1.6, zorder=4)
 
 
-def _write_labels(axes: Any, points: Floats, labels: Sequence[tuple[int, str]]) -> list[str]:
-    """Writes the labels that find a place; gives those that do not."""
+def _write_labels(axes: Any, points: Floats, labels: Sequence[tuple[int, str]]) -> list[int]:
+    """Writes the labels that find a place; gives the points of those that do not."""
     from matplotlib.patheffects import withStroke
 
     figure, unit = axes.figure, 72 / axes.figure.dpi
@@ -353,15 +353,14 @@ def _write_labels(axes: Any, points: Floats, labels: Sequence[tuple[int, str]]) 
     with _any_letters():
         sizes = [text.get_window_extent(renderer).size * unit for text in texts]
     anchors = axes.transData.transform(points[[row for row, _ in labels]]) * unit if labels else np.zeros((0, 2))
-    missing = []
-    for text, anchor, corner in zip(texts, anchors, place_labels(anchors, sizes, tuple(axes.bbox.extents * unit)), strict=True):
+    corners = place_labels(anchors, sizes, tuple(axes.bbox.extents * unit))
+    for text, anchor, corner in zip(texts, anchors, corners, strict=True):
         if corner is None:
-            missing.append(text.get_text())
             text.remove()
         else:
             text.set_position((corner[0] - anchor[0], corner[1] - anchor[1]))
             text.set_verticalalignment("bottom")
-    return missing
+    return [row for (row, _), corner in zip(labels, corners, strict=True) if corner is None]
 
 
 def place_labels(anchors: Sequence[Any] | Doubles, sizes: Sequence[Any] | Doubles, bounds: Box) -> list[tuple[float, float] | None]:

@@ -212,6 +212,8 @@ function search() {
   const wanted = element("search").value.trim().toLowerCase();
   const hits = [];
   if (wanted) names.search.forEach((text, at) => { if (text.includes(wanted)) hits.push(at); });
+  const isLabel = at => (names.labels[at] || "").toLowerCase().includes(wanted);
+  hits.sort((a, b) => isLabel(b) - isLabel(a) || a - b);
   found = hits.map(at => names.points[at]);
   element("count").textContent = wanted ? `${hits.length.toLocaleString("en")} found${hits.length > RINGS ? `, the first ${RINGS} ringed` : ""}` : "";
   element("found").replaceChildren(...hits.slice(0, MOST_FOUND).map(at => {
@@ -240,6 +242,7 @@ function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
   view.scale *= factor;
   view.x += right * (1 - 1 / factor);
   view.y += up * (1 - 1 / factor);
+  showTip(-1);
   redraw();
 }
 
