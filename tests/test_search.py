@@ -133,22 +133,25 @@ def test_threads_and_the_sizes_of_groups_change_no_bit(monkeypatch: pytest.Monke
     assert len(set(results)) == 1
 
 
-def test_the_number_of_points_decides_whether_the_search_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_numbers_of_points_and_queries_decide_whether_the_search_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = cloud(50, 3)
+    monkeypatch.setattr(search, "FEW", 1)
     monkeypatch.setattr(search, "EXACT_UP_TO", 50)
     assert search.nearest_of_many(vectors, vectors, 3).exact
     monkeypatch.setattr(search, "EXACT_UP_TO", 49)
     assert not search.nearest_of_many(vectors, vectors, 3).exact
+    assert search.nearest_of_many(vectors, vectors[:48], 3).exact
     assert search.nearest_of_many(vectors, vectors, 3, exact=True).exact
 
 
 def test_few_queries_are_answered_exactly_among_however_many_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "EXACT_UP_TO", 49)
-    vectors = cloud(50, 3)
+    monkeypatch.setattr(search, "EXACT_UP_TO", 1)
+    vectors = cloud(120, 3)
     plain = vectors.tolist()
-    found = search.nearest_of_many(vectors, vectors[:16], 3, np.arange(16))
+    found = search.nearest_of_many(vectors, vectors[:100], 3, np.arange(100))
     assert (found.exact, found.recall) == (True, 1.0)
-    assert found.ids.tolist() == [oracle.nearest(plain, plain[x], 3, x) for x in range(16)]
+    assert found.ids.tolist() == [oracle.nearest(plain, plain[x], 3, x) for x in range(100)]
+    assert not search.nearest_of_many(vectors, vectors[:101], 3, np.arange(101)).exact
 
 
 @pytest.mark.parametrize("exact", [None, True, False])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,8 @@ from pyke.parallel import in_parts
 from pyke.progress import Progress
 
 ROWS_AT_ONCE = 1 << 16
-EXACT_UP_TO = 600_000  # points among which many queries are answered exactly: a few minutes on two cores, less than an index takes
-FEW = 16  # queries that are answered one by one: looking at all points once for each takes less than putting them in order
+EXACT_UP_TO = 600_000  # points among which as many queries are answered exactly: a few minutes on two cores, less than an index takes
+FEW = 100  # queries that are answered one by one: looking at all points once for each takes less than putting them in order
 GROUPS_AT_ONCE = 64  # of queries, between two looks at the clock
 TILE = kernels.TILE  # points or queries in a group, at most
 LEADING = 32  # coordinates that are looked at first
@@ -71,7 +72,7 @@ def nearest_of_many(
 ) -> Neighbours:
     """The k points nearest to each query; own[q] is the row of a point to be passed over (−1: none). Without k others, −1 and infinity follow.
 
-    Exact among few points or for few queries, by usearch for more, unless `exact` says which; equally distant points come by id if exact.
+    Exact, or by usearch where queries × points are too many, unless `exact` says which; equally distant points come by id if exact.
     """
     own = np.full(len(queries), -1, np.int64) if own is None else own
     size = max(float(part) for rows in (points, queries) for part in (rows.max(initial=0), -rows.min(initial=0)))
@@ -79,7 +80,7 @@ def nearest_of_many(
         raise DataError(f"the largest coordinate is {size:.3g}: squared distances would leave the range of 32-bit numbers. Scale the vectors.")
     if k >= len(points) or (exact is None and len(queries) <= FEW):
         return _one_by_one(points, queries, k, own)
-    search = _exactly if (len(points) <= EXACT_UP_TO if exact is None else exact) else _by_index
+    search = _exactly if (len(queries) * len(points) <= EXACT_UP_TO**2 if exact is None else exact) else _by_index
     return search(points, queries, k, own, threads, progress or Progress())
 
 
@@ -175,7 +176,8 @@ def _by_index(points: Floats, queries: Floats, k: int, own: NDArray[np.int64], t
         part = slice(begin, begin + ROWS_AT_ONCE)
         found = index.search(np.ascontiguousarray(queries[part]), k + 1, threads=threads)
         keys, far = np.atleast_2d(found.keys), np.atleast_2d(found.distances)  # of one query, usearch gives one row
-        if np.min(getattr(found, "counts", keys.shape[1])) < min(k + 1, len(points)):
+        counts: Any = getattr(found, "counts", keys.shape[1])
+        if np.min(counts) < min(k + 1, len(points)):
             raise DataError("the index found fewer neighbours than asked for; ask for exact ones (--exact)")
         ids[part], squares[part] = _without_own(keys.astype(np.int32), far, own[part])
     asked = np.linspace(0, len(queries) - 1, min(RECALL_SAMPLE, len(queries)), dtype=np.int64)
