@@ -326,6 +326,8 @@ def test_a_target_below_a_file_cannot_be_written(tmp_path: Path, name: str) -> N
         ("e.parquet.gz", {}, "compressed"),
         ("-", {"to": "atlas"}, "standard output"),
         ("-", {"to": "npy"}, "standard output"),
+        ("/", {"to": "npy"}, "cannot be an output"),
+        ("/", {"to": "csv"}, "cannot be an output"),
         ("e.csv", {"to": "postgres"}, "writes no file"),
         ("e.csv", {"table": "t"}, "--table means nothing to --to csv"),
         ("e.csv", {"neighbours": 3}, "--neighbours means nothing"),
@@ -333,11 +335,12 @@ def test_a_target_below_a_file_cannot_be_written(tmp_path: Path, name: str) -> N
         ("e.csv", {"threads": 0}, "threads"),
         ("e.csv", {"speed": 9}, "no option 'speed'"),
         ("e.parquet", {"to": "atlas", "neighbours": -1}, "neighbours"),
+        ("e.parquet", {"to": "atlas", "neighbours": 257}, "0 to 256"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(tmp_path: Path, target: str | None, options: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
-        made_up().export(target if target in (None, "-") else tmp_path / target, **options)
+        made_up().export(target if target in (None, "-", "/") else tmp_path / target, **options)
     assert not list(tmp_path.iterdir())
 
 
@@ -360,6 +363,14 @@ def test_the_command_says_what_it_wrote(pyke: Command, directory: Path, tmp_path
     assert "2 keys had spaces" in run.stderr
     told = json.loads(pyke("export", directory, "-o", tmp_path / "e.vec", "--force", "--json").stdout)
     assert (told["format"], told["terms"], told["altered"], told["bytes"]) == ("word2vec", 60, 2, (tmp_path / "e.vec").stat().st_size)
+
+
+@pytest.mark.parametrize(("place", "name"), [("saved", "npy"), ("saved", "csv"), ("saved/vectors.npy", "csv"), ("saved/new", "projector")])
+def test_an_export_does_not_touch_an_embedding_even_by_force(pyke: Command, directory: Path, place: str, name: str) -> None:
+    run = pyke("export", directory, "--to", name, "-o", directory.parent / place, "--force")
+    assert run.returncode == 73
+    assert "Choose another output" in run.stderr
+    assert pyke("verify", directory).returncode == 0
 
 
 def test_text_can_go_to_standard_output(pyke: Command, directory: Path, tmp_path: Path) -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psycopg
 import pytest
 
 from conftest import Command
+from postgres_server import Server, running_server
 from pyke.embedding import Embedding
 from pyke.errors import DataError, Interrupted, OutputExists, UsageError, WriteError
 from pyke.progress import Progress
@@ -25,57 +20,12 @@ from test_export import made_up
 SECRET = "open%20sesame"
 
 
-@dataclass(frozen=True)
-class Server:
-    """A server that listens on a socket in its folder; `guest` needs a password and may do little."""
-
-    folder: Path
-
-    def dsn(self, database: str = "postgres", user: str = "postgres") -> str:
-        return f"postgresql://{user}@/{database}?host={self.folder}"
-
-    def ask(self, query: str, database: str = "postgres") -> list[Any]:
-        with psycopg.connect(self.dsn(database), autocommit=True) as connection:
-            answer = connection.execute(query)
-            return list(answer) if answer.description else []
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """PostgreSQL from the wheel, in a folder of its own. It does not run as root: a copy belongs to nobody, then."""
-    spec = find_spec("pgserver")
-    assert spec is not None
-    assert spec.submodule_search_locations
-    folder = Path(tempfile.mkdtemp(prefix="pyke-postgres-", dir="/tmp"))  # sockets have short names
-    home, data = folder / "pginstall", folder / "data"
-    package = Path(spec.submodule_search_locations[0])
-    shutil.copytree(package / "pginstall", home)
-    shutil.copytree(package.with_name("pgserver.libs"), home / "lib", dirs_exist_ok=True)
-    account: dict[str, Any] = {}
-    if os.geteuid() == 0:
-        account = {"user": "nobody", "group": "nogroup", "extra_groups": []}
-        folder.chmod(0o755)
-        shutil.chown(folder, "nobody")
-
-    def run(program: str, *arguments: str) -> None:
-        command = [str(home / "bin" / program), "-D", str(data), *arguments]
-        done = subprocess.run(
-            command, **account, cwd=folder, env={"LD_LIBRARY_PATH": str(home / "lib")}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        assert done.returncode == 0, done.stdout
-
-    try:
-        run("initdb", "--username=postgres", "--auth=trust", "--encoding=utf8", "--locale=C", "--no-sync")
-        (data / "pg_hba.conf").write_text("local all guest scram-sha-256\nlocal all all trust\n")
-        run("pg_ctl", "--wait", "--log", str(folder / "log"), "-o", f"-k {folder} -c listen_addresses='' -c fsync=off", "start")
-        try:
-            made = Server(folder)
-            made.ask("CREATE ROLE guest LOGIN PASSWORD 'open sesame'")
-            yield made
-        finally:
-            run("pg_ctl", "--wait", "--mode=immediate", "stop")
-    finally:
-        shutil.rmtree(folder)
+    """PostgreSQL with pgvector. The user `guest` needs a password, and may do little."""
+    with running_server() as made:
+        made.ask("CREATE ROLE guest LOGIN PASSWORD 'open sesame'")
+        yield made
 
 
 @pytest.fixture

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from pyke import store
 from pyke.embedding import Embedding
-from pyke.errors import UsageError
+from pyke.errors import OutputExists, UsageError
 from pyke.export.arrays import npy, safetensors
 from pyke.export.postgres import postgres
 from pyke.export.rows import ONLY, Options, Outcome, Rows, choose
 from pyke.export.tables import atlas, csv, parquet, projector, tsv, word2vec, word2vec_binary
-from pyke.files import COMPRESSIONS
+from pyke.files import COMPRESSIONS, MANIFEST
 from pyke.progress import Progress
 
 __all__ = ["FORMATS", "ONLY", "Format", "Options", "Written", "export", "format_of"]
 
 FILE, STREAM, DIRECTORY, DATABASE = "file", "stream", "directory", "database"  # a stream may be compressed, or go to standard output
+MOST_NEIGHBOURS = 256
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,17 @@ def _check_target(target: str, name: str, form: Format) -> None:
         raise UsageError(f"--to {name} needs --output, the {form.makes if form.makes == DIRECTORY else FILE} to write")
     elif form.makes != STREAM and (target == "-" or Path(target).suffix.lower() in COMPRESSIONS):
         raise UsageError(f"--to {name} makes a {form.makes}, which cannot be {'standard output' if target == '-' else 'compressed'}: {target!r}")
+    elif not Path(target).resolve().name:
+        raise UsageError(f"{target} cannot be an output; name a {form.makes if form.makes == DIRECTORY else FILE} to be made")
+    elif any(_is_embedding(place) for place in (Path(target), Path(target).parent)):
+        raise OutputExists(f"{target} is an embedding or lies in one, which an export does not change. Choose another output.")
+
+
+def _is_embedding(path: Path) -> bool:
+    try:
+        return bool(json.loads((path / MANIFEST).read_bytes())["format"] == store.FORMAT)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _checked(options: dict[str, Any], name: str, form: Format) -> Options:
@@ -113,8 +127,8 @@ def _checked(options: dict[str, Any], name: str, form: Format) -> Options:
         if option in special and option not in form.options and value:
             raise UsageError(f"--{option} means nothing to --to {name}")
     settings = Options(**options)
-    if settings.threads < 1 or settings.neighbours < 0:
-        raise UsageError("threads must be at least 1, neighbours at least 0")
+    if settings.threads < 1 or not 0 <= settings.neighbours <= MOST_NEIGHBOURS:
+        raise UsageError(f"threads must be at least 1, neighbours 0 to {MOST_NEIGHBOURS}")
     return settings
 
 

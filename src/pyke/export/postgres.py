@@ -96,13 +96,13 @@ def _transaction(dsn: str) -> Iterator[psycopg.Connection[Any]]:
     try:
         with psycopg.connect(**parameters) as connection:
             yield connection
-    except errors.DuplicateTable:
-        raise OutputExists("the table exists; --force replaces it") from None
+    except errors.DuplicateTable as error:
+        raise OutputExists(f"{error.diag.message_primary}; --force replaces it") from None
     except psycopg.Error as error:
         text = " ".join(str(error).split())
         if password := parameters.get("password"):
             text = text.replace(str(password), "…")
-        raise WriteError(f"the database refuses: {text.rstrip('.')}. Nothing was changed in it.") from None
+        raise WriteError(f"the database refuses: {text.rstrip('.?')}. Nothing was changed in it.") from None
 
 
 def _make_table(connection: psycopg.Connection[Any], table: sql.Identifier, dimensions: int, options: Options) -> None:

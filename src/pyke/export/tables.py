@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyke import search
-from pyke.errors import DataError
+from pyke.errors import DamagedStore, DataError
 from pyke.export.rows import Options, Outcome, Part, Rows, all_bytes, need_pyarrow, of_width, side_by_side, texts_as_binary
 from pyke.files import Content, new_file, write_directory, write_stream
 from pyke.graph import Floats, Texts
@@ -97,9 +97,10 @@ def _write_parquet(rows: Rows, target: str, options: Options, columns: Callable[
         buffered = io.BufferedWriter(file)
         groups = (pa.table(columns(part)) for part in rows.parts(GROUP_BYTES))
         first = next(groups)
-        # Vectors have no numbers that come again and again, and no least or greatest one that anybody asks for.
+        # Vectors have no numbers that come again and again, and no least or greatest one that anybody asks for; split by bytes they pack better.
         texts = [name for name in ("term", "label", "type", "types.list.element") if name.split(".")[0] in first.column_names]
-        with pq.ParquetWriter(buffered, first.schema, compression="zstd", use_dictionary=texts[1:], write_statistics=texts) as writer:
+        how = {"use_dictionary": texts[1:], "write_statistics": texts, "use_byte_stream_split": ["vector.list.element"]}
+        with pq.ParquetWriter(buffered, first.schema, compression="zstd", **how) as writer:
             for group in chain([first], groups):
                 writer.write_table(group, row_group_size=len(group))
         buffered.detach()  # flushes; the file is closed by its owner
@@ -108,7 +109,10 @@ def _write_parquet(rows: Rows, target: str, options: Options, columns: Callable[
 def _strings(texts: Texts) -> pa.Array:
     import pyarrow as pa
 
-    return texts_as_binary(texts).cast(pa.string())
+    try:
+        return texts_as_binary(texts).cast(pa.string())
+    except pa.ArrowInvalid as error:  # our reader lets no such text in
+        raise DamagedStore(f"a term or a label is no text: {error}") from None
 
 
 def _labels(part: Part) -> pa.Array:
