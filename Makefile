@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test lint bench baselines clean
+.PHONY: demo test lint docs bench baselines clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -16,6 +16,10 @@ lint: $(READY)
 	$(BIN)/ruff check src tests bench examples
 	$(BIN)/ruff format --check src tests bench examples
 	$(BIN)/mypy
+
+# The site, in build/site.
+docs: $(READY)
+	$(BIN)/mkdocs build --strict
 
 bench: baselines
 	$(BIN)/python bench/all.py

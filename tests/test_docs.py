@@ -1,19 +1,55 @@
-"""What the documents say is tried: examples in docstrings, the README's Python and its commands, and every option's name."""
+"""What the documents say is tried: examples in docstrings, every command and every piece of Python on every page, options, links, the site."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import re
 import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from conftest import ROOT
+from conftest import DATA, ROOT, Command
+from pyke.config import Config
 
-MODULES = ("pyke", "pyke.config", "pyke.embedding", "pyke.graph", "pyke.lubm", "pyke.pipeline")
+MODULES = (
+    "pyke", "pyke.config", "pyke.embedding", "pyke.graph", "pyke.lookup", "pyke.lubm", "pyke.pipeline", "pyke.sklearn",
+)  # fmt: skip
 README = (ROOT / "README.md").read_text()
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+GRAPHS = ("iswc2002", "iswc", "codex-m", "wikipathways", "wordnet30", "pleiades")
+MOST_BYTES = 150_000  # of a figure
+
+
+def _commands() -> dict[str, Any]:
+    from typer.main import get_command
+
+    from pyke.cli import app
+
+    commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+    return commands
+
+
+def _options_of(command: Any) -> set[str]:
+    return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-")}
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(DOCS))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Docstrings and the README
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -37,19 +73,189 @@ def test_the_python_in_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     assert (tmp_path / "out" / "vectors.npy").exists()
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Pages
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that a page tells the reader to run."""
+
+    line: int
+    python: bool
+    code: str
+
+    @property
+    def exit_code(self) -> int:
+        """0, unless the comment behind a command says otherwise."""
+        told = re.search(r"\s#.*\bexit code (\d+)", self.code)
+        return int(told[1]) if told else 0
+
+    @property
+    def command(self) -> str:
+        """The command without its comment."""
+        return re.sub(r"\s+#.*$", "", self.code)
+
+
+SKIPPED = re.compile(r"<!-- not run: \w.* -->")  # with the reason; it holds for the next command or block
+CALLS_PYKE = re.compile(r"(^|[|;&]\s*)pyke ")
+
+
+def steps_of(page: Path) -> Iterator[Step]:
+    """Commands are indented by four spaces, stand in a block of sh, or behind a $ in any block; Python stands in blocks of python."""
+    language: str | None = None
+    block: list[str] = []
+    begin, skip = 0, False
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            if language is None:
+                language, begin, block = line.strip("` "), number, []
+                continue
+            if not skip:
+                yield from _steps_in_block(language, begin + 1, block)
+            language, skip = None, False
+        elif language is not None:
+            block.append(line)
+        elif SKIPPED.fullmatch(line.strip()):
+            skip = True
+        elif re.match(r"    \S", line) and CALLS_PYKE.search(line.strip()):
+            if not skip:
+                yield Step(number, False, line.strip())
+        elif line.strip():
+            skip = False
+
+
+def _steps_in_block(language: str, begin: int, lines: list[str]) -> Iterator[Step]:
+    if language == "python":
+        yield Step(begin, True, "\n".join(lines))
+        return
+    joined = re.sub(r"\\\n\s*", " ", "\n".join(lines)).split("\n")
+    for line in joined:
+        command = line.removeprefix("$ ") if line.startswith("$ ") else line if language in ("sh", "bash", "shell") else ""
+        if CALLS_PYKE.search(command):
+            yield Step(begin, False, command)
+
+
+RUNNABLE = [page for page in PAGES if any(steps_of(page))]
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=_name)
+def test_what_a_page_tells_to_run_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pyke: Command) -> None:
+    steps = list(steps_of(page))
+    needed = [f"{graph}.nt.gz" for graph in GRAPHS if any(f"{graph}.nt.gz" in step.code for step in steps)]
+    missing = [name for name in needed if not (DATA / name).is_file()]
+    if missing:
+        pytest.skip(f"no {', '.join(missing)} at {DATA}; PYKE_DATA names its place")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    for place in (ROOT / "examples", *(DATA / name for name in needed)):
+        (tmp_path / place.name).symlink_to(place)
+    names: dict[str, Any] = {}
+    for step in steps:
+        if step.python:
+            exec(compile(step.code, f"{page}:{step.line}", "exec"), names)
+            continue
+        words = shlex.split(step.command)
+        simple = words[0] == "pyke" and not {"|", ">", "<", "&&", ";"} & set(words)
+        done = pyke(*words[1:]) if simple else subprocess.run(["bash", "-c", step.command], capture_output=True, text=True)
+        assert done.returncode == step.exit_code, f"{_name(page)}:{step.line}: {step.command}\n{done.stderr}"
+
+
 def test_every_option_in_the_documents_exists() -> None:
-    from typer.main import get_command
-
-    from pyke.cli import app
-
-    known = {option for command in get_command(app).commands.values() for parameter in command.params for option in parameter.opts}  # type: ignore[attr-defined]
-    text = "\n".join(path.read_text() for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))])
+    known = {option for command in _commands().values() for option in _options_of(command)}
+    text = "\n".join(path.read_text() for path in [ROOT / "README.md", *PAGES])
     # Options of our commands stand in code; those of other programs do not occur.
-    used = {option for code in re.findall(r"`([^`\n]+)`|^    (pyke .*)$", text, re.MULTILINE) for part in code for option in _options(part)}
+    used = {option for code in re.findall(r"`([^`\n]+)`|^(?:    |\$ )?(pyke .*)$", text, re.MULTILINE) for part in code for option in _options(part)}
     assert used - known - {"--help", "--version"} == set()
 
 
 def _options(code: str) -> list[str]:
     if code.startswith("python "):  # a benchmark, which has options of its own
         return []
-    return [word for word in shlex.split(code.split("#")[0], posix=False) if re.fullmatch(r"--[a-z-]+", word)] if "--" in code else []
+    return [word for word in re.split(r"[\s,=]+", code.split(" #")[0]) if re.fullmatch(r"--[a-z][a-z-]*", word)] if "--" in code else []
+
+
+def test_every_command_has_a_page() -> None:
+    assert {name for name in _commands() if not (DOCS / "how-to" / f"{name}.md").is_file()} == set()
+
+
+def test_the_page_of_settings_has_them_all_with_their_defaults() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| [^|]*\| ([^|]*?) \|", (DOCS / "reference" / "settings.md").read_text(), re.MULTILINE))
+    assert set(rows) == {field.name for field in fields(Config)}
+    told = {name: shown.strip("`") for name, shown in rows.items()}
+    words = {"format": "by extension", "base": "none", "type_predicate": "rdf:type", "threads": "all cores", "memory": "unlimited"}
+    expected = {field.name: words.get(field.name) for field in fields(Config)}
+    for name, value in vars(Config()).items():
+        if name not in words:
+            expected[name] = str(value).lower() if isinstance(value, bool) else f"{value:g}" if name == "checkpoint_seconds" else str(value)
+    assert told == expected
+
+
+@pytest.mark.parametrize("figure", sorted(DOCS.rglob("*.png")), ids=_name)
+def test_a_figure_is_small_and_shown_somewhere(figure: Path) -> None:
+    assert figure.stat().st_size < MOST_BYTES
+    assert any(figure.name in page.read_text() for page in [ROOT / "README.md", *PAGES])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The site
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+class _Asked(HTMLParser):
+    """What a browser would load for a page, and the text of its code."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.code: dict[str, set[str]] = {}
+        self._section, self._in_code = "", False
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "h2":
+            self._section = given.get("id") or ""
+        self._in_code = tag == "code"
+        if tag in ("script", "img", "iframe", "source", "link"):
+            self.loaded += [value for name in ("src", "href") if (value := given.get(name)) and given.get("rel") not in ("canonical", "next", "prev")]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_code = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_code:
+            self.code.setdefault(self._section, set()).update(data.split())
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` does: links that lead nowhere and pages that nothing leads to are errors."""
+    place = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    assert built.returncode == 0, built.stdout + built.stderr
+    return place
+
+
+def test_the_reference_has_every_option_of_every_command(site: Path) -> None:
+    code = _Asked(site / "reference" / "commands.html").code
+    for name, command in _commands().items():
+        assert _options_of(command) <= code[f"pyke-{name}"] | {"--help"}, name
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) >= len(PAGES)
+    assert {address for page in pages for address in _Asked(page).loaded if re.match(r"(https?:)?//", address)} == set()
+    styles = "".join(path.read_text() for path in site.rglob("*.css"))
+    assert not re.search(r"url\(['\"]?(https?:)?//", styles)
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/README.md")], ids=str
+)
+def test_links_beside_the_site_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
+    assert [link for link in links if not re.match(r"https?:", link) and not (page.parent / link).exists()] == []
