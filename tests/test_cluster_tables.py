@@ -59,6 +59,14 @@ def test_predicates_and_classes_are_left_out(embedding: Embedding, found: Cluste
     assert typed == {term for term in embedding if re.search(r"/p\d", term)}
 
 
+def test_what_is_said_to_be_a_class_is_one_without_members(tmp_path: Path) -> None:
+    owl, rdfs = "http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#"
+    path = write(tmp_path / "g.nt", "a knows b", "a is A", "knows is Property")
+    path.write_text(path.read_text() + f"<http://e/A> <{rdfs}subClassOf> <http://e/B> .\n<http://e/C> {TYPE} <{owl}Class> .\n")
+    made = package.embed(path, dimensions=2)
+    assert {made.terms[i] for i in made.clusters().ids} == {"http://e/a", "http://e/b"}
+
+
 def test_clusters_are_those_of_hdbscan_the_largest_first(embedding: Embedding, found: ClusterTable) -> None:
     plain = clusters.hdbscan(embedding.vectors[found.ids], 10, 5).labels.tolist()
     pairs = set(zip(plain, found.labels.tolist(), strict=True))
@@ -262,6 +270,7 @@ def test_no_cluster_is_an_error_that_says_what_to_do(pyke: Command, out: Path, t
     [
         ((), 2, "--output"),
         (("-o", "t.xlsx"), 2, ".parquet"),
+        (("-o", "-"), 2, "to files"),
         (("-o", "t.csv", "--summary", "s.txt"), 2, "s.txt"),
         (("-o", "kept.csv"), 73, "--force"),
         (("-o", "t.csv", "--summary", "kept.csv"), 73, "--force"),

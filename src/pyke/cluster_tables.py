@@ -28,6 +28,9 @@ COMMON = 0.5  # the share from which on a class or a context may name a cluster
 LONGEST = 40  # letters of a term in a name
 ROWS_AT_ONCE = 1 << 16
 
+_SUBCLASS = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
+_CLASSES = ("http://www.w3.org/2000/01/rdf-schema#Class", "http://www.w3.org/2002/07/owl#Class")
+
 Counts = NDArray[np.int64]
 
 
@@ -92,8 +95,22 @@ def _clustered(embedding: Embedding, typed: bool) -> Ids:
     wanted = np.zeros(len(embedding), bool)
     wanted[embedding.types[:, 0] if typed else slice(None)] = True
     wanted[embedding.predicates] = False
-    wanted[embedding.types[:, 1]] = False
+    wanted[_classes(embedding)] = False
     return np.flatnonzero(wanted).astype(np.int32)
+
+
+def _classes(embedding: Embedding) -> Ids:
+    """Whatever is used as a class, or said to be one."""
+    find, (subjects, predicates, objects) = embedding.terms.find, embedding.triples.T
+    below = predicates == find(_SUBCLASS)
+    said = np.isin(embedding.types[:, 1], [find(kind) for kind in _CLASSES])
+    used = objects[predicates == _type_predicate(embedding)]
+    found = np.concatenate([used, subjects[below], objects[below], embedding.types[said, 0], embedding.types[:, 1]])
+    return np.unique(found[found != LITERAL])
+
+
+def _type_predicate(embedding: Embedding) -> int:
+    return embedding.terms.find(embedding.manifest.get("config", {}).get("type_predicate", RDF_TYPE))
 
 
 def describe(embedding: Embedding, ids: Ids, found: Clustering) -> ClusterTable:
@@ -192,8 +209,7 @@ def _context_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> lis
     triples = np.asarray(embedding.triples, np.int64)
     if len(triples) > 1:  # sorted: a triple that is kept twice stands behind itself
         triples = triples[np.append(True, (np.diff(triples, axis=0) != 0).any(axis=1))]
-    kind = embedding.terms.find(embedding.manifest.get("config", {}).get("type_predicate", RDF_TYPE))
-    subjects, predicates, objects = triples[triples[:, 1] != kind].T
+    subjects, predicates, objects = triples[triples[:, 1] != _type_predicate(embedding)].T
     links = objects != LITERAL
     members = np.concatenate([subjects, objects[links]])
     roles = np.concatenate([2 * predicates, 2 * predicates[links] + 1])

@@ -42,11 +42,13 @@ def cluster(
     """Group the terms that lie close together, and tell what each group is. Predicates and classes are left out."""
     from pyke.cluster_tables import cluster as find
     from pyke.embedding import load
-    from pyke.errors import DataError
-    from pyke.tables import check_table, write_table
+    from pyke.errors import DataError, UsageError
+    from pyke.tables import STANDARD_OUTPUT, check_table, write_table
 
     for path in filter(None, (output, summary)):
         check_table(path, force)
+        if str(path) == STANDARD_OUTPUT:
+            raise UsageError("tables of clusters are written to files; standard output shows what they are")
     embedding = load(directory)
     with terminal.Shown() as progress:
         found = find(embedding, min_cluster_size, min_samples, typed=typed, exact=True if exact else None, threads=threads, progress=progress)
