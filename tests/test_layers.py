@@ -19,8 +19,8 @@ LEVELS = [
     ["config", "memory", "parallel"],
     ["kernels", "graph"],
     ["files", "search"],
-    ["sandbox", "ids", "store", "clusters", "endpoint", "queries", "lookup", "rows", "tables"],
-    ["documents", "springs.ppmi", "springs.contexts", "repulsion"],
+    ["sandbox", "ids", "store", "clusters", "endpoint", "queries", "lookup", "tables"],
+    ["documents", "parts", "springs.ppmi", "springs.contexts", "repulsion"],
     ["rdf", "springs", "simulation", "embedding"],
     [
         "checkpoints",

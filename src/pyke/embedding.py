@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyke.export import Written
     from pyke.maps import Drawn
     from pyke.predictions import Predictions
+    from pyke.sources import Source
 
 
 SHOWN = 5  # terms, and numbers of each vector, in a notebook
@@ -336,6 +337,12 @@ class Embedding:
         from pyke.explanation import explain
 
         return explain(self, term, mu)
+
+    def update(self, added: Source | None = None, removed: Source | None = None, **reading: Any) -> Embedding:
+        """The embedding of the graph with some triples more and some less, which are whatever `pyke.embed` takes; only what is near moves."""
+        from pyke.update import update
+
+        return update(self, added, removed, **reading)
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Writes an embedding directory, whole or not at all; `force` replaces one that is there."""

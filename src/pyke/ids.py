@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import secrets
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +15,7 @@ from pyke import kernels
 from pyke.config import Config
 from pyke.errors import OverBudget
 from pyke.graph import GENERATED_MARK, LITERAL, Census, Graph, Ids, Offsets, Terms, Texts
+from pyke.parallel import in_parts
 
 GREATEST_ID = 2**31 - 2
 
@@ -183,6 +186,94 @@ def without(graph: Graph, dropped: NDArray[np.bool_], type_predicate: str) -> tu
     return smaller, np.where(used, new_ids[:-1], np.int32(-1))
 
 
+def joined(graph: Graph, more: Graph, config: Config) -> tuple[Graph, Ids]:
+    """The union of two graphs, and the ids that the terms of the second have in it.
+
+    Terms of the first keep their ids, those that only the second has come behind. Blank nodes of the two are never the same.
+    """
+    own_ids = _find_all(graph.terms, more.terms, config.threads)
+    blank = _is_blank(more.terms)
+    is_new = (own_ids < 0) | blank
+    own_ids[is_new] = len(graph.terms) + np.arange(int(is_new.sum()), dtype=np.int32)
+    new_terms = _select(_with_other_blanks(more.terms, np.flatnonzero(blank), graph.terms), is_new)
+    require_ids(len(graph.terms) + len(new_terms))
+    terms = Terms(
+        np.concatenate([graph.terms.blob, new_terms.blob]), np.concatenate([graph.terms.offsets, new_terms.offsets[1:] + graph.terms.offsets[-1]])
+    )
+    ids = np.append(own_ids, np.int32(LITERAL))
+    columns = [
+        np.concatenate(pair)
+        for pair in (
+            (graph.subjects, ids[more.subjects]),
+            (graph.predicates[graph.predicates_of], ids[more.predicates[more.predicates_of]]),
+            (graph.objects, ids[more.objects]),
+        )
+    ]
+    statements, predicates = len(columns[0]), _present(columns[1], len(terms))
+    rows = _sorted_set(columns, predicates, len(terms), config.keep_duplicates)
+    summed = {name: getattr(graph.census, name) + getattr(more.census, name) for name in _SUMMED}
+    census = replace(graph.census, **summed, problems=[*graph.census.problems, *more.census.problems])
+    census.duplicates += statements - len(rows[0])
+    return _assembled(terms, list(rows), predicates, *_all_labels(graph, more, own_ids), config.type_predicate, census), own_ids
+
+
+def occurring_in(graph: Graph, other: Graph, threads: int) -> NDArray[np.bool_]:
+    """Which triples of a graph another one has, too; triples with blank nodes or literals are never the same."""
+    ids = np.append(np.where(_is_blank(other.terms), np.int32(-1), _find_all(graph.terms, other.terms, threads)), np.int32(-1))
+    rows = np.column_stack([ids[other.subjects], ids[other.predicates[other.predicates_of]], ids[other.objects]])
+    wanted = set(map(tuple, rows[(rows >= 0).all(axis=1)].tolist()))
+    candidates = np.flatnonzero(np.isin(graph.subjects, rows[:, 0]))
+    triples = zip(
+        graph.subjects[candidates].tolist(),
+        graph.predicates[graph.predicates_of[candidates]].tolist(),
+        graph.objects[candidates].tolist(),
+        strict=True,
+    )
+    found = np.zeros(len(graph), bool)
+    found[candidates] = np.fromiter((triple in wanted for triple in triples), bool, len(candidates))
+    return found
+
+
+_SUMMED = ("statements", "literals", "duplicates", "triple_terms", "errors", "terms_only_with_literals", "bytes", "files_passed_over")
+
+
+def _find_all(known: Terms, asked: Terms, threads: int) -> Ids:
+    """The id in `known` of each of the asked terms, or −1: those, the fewer, are put into a table, and the known are looked up in it."""
+    seed, size = np.uint64(secrets.randbits(64)), np.array([len(asked), len(asked.blob)])
+    table = np.full(1 << (3 * len(asked) // 2 + 1).bit_length(), -1, np.int64)
+    dictionary = kernels.Dictionary(size, table, np.empty(len(asked), np.uint64), np.array(asked.offsets), np.array(asked.blob))
+    kernels.hash_terms(dictionary, seed)
+    kernels.rehash(dictionary)
+    found, blob, offsets = np.empty(len(known), np.int32), np.array(known.blob), np.array(known.offsets)
+    in_parts(threads, len(known), lambda begin, end: kernels.find_terms(dictionary, blob, offsets, seed, begin, end, found))
+    ids = np.full(len(asked), -1, np.int32)
+    common = np.flatnonzero(found >= 0)
+    ids[found[common]] = common
+    return ids
+
+
+def _with_other_blanks(terms: Terms, blank: NDArray[np.int64], other: Terms) -> Terms:
+    """The terms, blank nodes under names that no term of the other graph has."""
+    if not len(blank):
+        return terms
+    taken = {other[i][:12] for i in np.flatnonzero(_is_blank(other)).tolist()}
+    number = next(n for n in itertools.count(1) if not any(name.startswith(f"_:u{n}_") for name in taken))
+    prefix = f"u{number}_".encode()
+    parts = [terms.blob[terms.offsets[i] : terms.offsets[i + 1]].tobytes() for i in blank.tolist()]
+    return _renamed(terms, blank, [part[:2] + prefix + part[2:-1] for part in parts])
+
+
+def _all_labels(graph: Graph, more: Graph, own_ids: Ids) -> tuple[Texts, Ids]:
+    """The labels of the first graph, and those of the second for terms that have none yet."""
+    labelled = own_ids[more.labelled]
+    new = np.flatnonzero(~np.isin(labelled, graph.labelled))
+    starts = np.concatenate([graph.labels.offsets[:-1], more.labels.offsets[:-1][new] + len(graph.labels.blob)])
+    stops = np.concatenate([graph.labels.offsets[1:], more.labels.offsets[1:][new] + len(graph.labels.blob)]) - 1
+    everyone = np.concatenate([graph.labelled, labelled[new]])
+    order = np.argsort(everyone, kind="stable")
+    return Texts(*_gathered(np.concatenate([graph.labels.blob, more.labels.blob]), starts[order], stops[order])), everyone[order]
+
+
 def is_typing(graph: Graph, type_predicate: str) -> NDArray[np.bool_]:
     """Which triples give a type."""
     typing = np.flatnonzero(graph.predicates == graph.terms.find(type_predicate))
@@ -289,12 +380,14 @@ def _name_generated(terms: Terms) -> Terms:
     while any(stem in name for name in names):
         stem += b"x"
     made = {int(i): b"_:" + (match[1] or b"") + stem for i, match in zip(blank, matches, strict=True) if match}
-    texts = [name + str(number).encode() for number, name in enumerate(made.values())]
-    # The new names stand behind the old blob, and all are gathered from there.
+    return _renamed(terms, np.fromiter(made, np.int64), [name + str(number).encode() for number, name in enumerate(made.values())])
+
+
+def _renamed(terms: Terms, which: NDArray[np.int64], texts: list[bytes]) -> Terms:
+    """Some terms under new names: these stand behind the old blob, and all are gathered from there."""
     ends = len(terms.blob) + np.cumsum([len(text) for text in texts])
     starts, stops = terms.offsets[:-1].copy(), terms.offsets[1:] - 1
-    renamed = np.fromiter(made, np.int64)
-    starts[renamed], stops[renamed] = ends - [len(text) for text in texts], ends
+    starts[which], stops[which] = ends - [len(text) for text in texts], ends
     return Terms(*_gathered(np.concatenate([terms.blob, np.frombuffer(b"".join(texts), np.uint8)]), starts, stops))
 
 

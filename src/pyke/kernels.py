@@ -207,6 +207,35 @@ def merge_terms(local: Dictionary, whole: Dictionary, ids: NDArray[np.int32]) ->
         ids[i] = find_or_add(whole, local.blob, local.offsets[i], local.offsets[i + 1] - 1, local.hashes[i])
 
 
+@kernel
+def hash_terms(dictionary: Dictionary, seed: np.uint64) -> None:
+    """Fills the hashes of terms that are there already."""
+    for i in range(dictionary.size[0]):
+        dictionary.hashes[i] = mix(hash_bytes(dictionary.blob, dictionary.offsets[i], dictionary.offsets[i + 1] - 1, seed))
+
+
+@kernel
+def find_terms(
+    dictionary: Dictionary, blob: Bytes, offsets: NDArray[np.int64], seed: np.uint64, begin: int, end: int, ids: NDArray[np.int32]
+) -> None:
+    """Terms begin … end of another list → ids[i] = the id of the i-th in the dictionary, or −1."""
+    mask = np.uint64(dictionary.table.shape[0] - 1)
+    for i in range(begin, end):
+        h = mix(hash_bytes(blob, offsets[i], offsets[i + 1] - 1, seed))
+        slot, length = h & mask, offsets[i + 1] - offsets[i]
+        ids[i] = -1
+        while dictionary.table[slot] >= 0 and ids[i] < 0:
+            found = dictionary.table[slot] & 0xFFFFFFFF
+            first = dictionary.offsets[found]
+            if (
+                dictionary.hashes[found] == h
+                and dictionary.offsets[found + 1] - first == length
+                and _same_bytes(dictionary.blob, first, blob, offsets[i], length)
+            ):
+                ids[i] = found
+            slot = (slot + np.uint64(1)) & mask
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # N-Triples and N-Quads
 # ---------------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,18 @@ def simulate(
             keep(State(positions, tuple(history)))
             kept = time.monotonic()
     return Rest(positions, tuple(history), reason)
+
+
+def at_the_middle(springs: Matrix, positions: Floats, config: Config) -> Floats:
+    """Moves every particle that has springs to the weighted middle of what they tie it to; nothing repels."""
+    blocks = -(-springs.rows // BLOCK_ROWS)
+    nobody = Repellers(
+        np.zeros(blocks + 1, np.int64), np.zeros(0, np.int32), np.zeros((springs.rows, 0), np.uint16), np.zeros(springs.rows, np.uint16)
+    )
+    calm = replace(config, mass="stiffness", repulsion="radial", rescale=False)
+    following = _new_positions(len(positions), config)
+    _step(_system(springs, nobody, calm), calm, 1.0, positions, following)
+    return following
 
 
 def _energy(iteration: int, config: Config) -> float:

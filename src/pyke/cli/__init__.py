@@ -10,12 +10,12 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pyke.cli import cluster, embedding, experiments, export, fetch, nearest, plot, types
+from pyke.cli import cluster, embedding, experiments, export, fetch, nearest, plot, types, update
 from pyke.cli.options import app
 from pyke.errors import Interrupted, PykeError
 from pyke.version import __version__
 
-__all__ = ["app", "cluster", "embedding", "experiments", "export", "fetch", "main", "nearest", "plot", "types"]
+__all__ = ["app", "cluster", "embedding", "experiments", "export", "fetch", "main", "nearest", "plot", "types", "update"]
 
 
 @app.callback(invoke_without_command=True)

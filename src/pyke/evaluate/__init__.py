@@ -15,8 +15,9 @@ from pyke.evaluate.held_out import Split, split
 from pyke.evaluate.purity import Purity, purity
 from pyke.evaluate.type_prediction import TypePrediction, TypeTable, require_classes, score, usable_mu
 from pyke.graph import Floats, Graph, Ids
-from pyke.pipeline import Inputs, Run
+from pyke.pipeline import Run
 from pyke.progress import Progress
+from pyke.sources import Inputs
 
 __all__ = ["MEASURES", "Evaluation", "Measures", "evaluate", "evaluate_graph", "evaluate_held_out"]
 

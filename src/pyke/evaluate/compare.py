@@ -24,8 +24,9 @@ from pyke.evaluate.held_out import split
 from pyke.evaluate.type_prediction import usable_mu
 from pyke.files import file_hash, remove, write_file
 from pyke.graph import Floats, Graph
-from pyke.pipeline import Inputs, Run
+from pyke.pipeline import Run
 from pyke.progress import Progress
+from pyke.sources import Inputs
 from pyke.version import __version__
 
 OK, TIME_LIMIT, FAILED = "ok", "time limit", "failed"

@@ -14,8 +14,9 @@ from pyke.errors import DivergedError, Interrupted, MissingLibrary, OverBudget, 
 from pyke.evaluate import Measures, graph_of, measure_held_out
 from pyke.evaluate.held_out import Split, split
 from pyke.evaluate.type_prediction import REFERENCE_MU, usable_mu
-from pyke.pipeline import Inputs, Run
+from pyke.pipeline import Run
 from pyke.progress import Progress
+from pyke.sources import Inputs
 
 # name: (least, greatest, whole numbers only); all on a logarithmic scale, since a factor is what matters.
 SPACE: dict[str, tuple[float, float, bool]] = {

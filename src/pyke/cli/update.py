@@ -1,0 +1,60 @@
+"""An embedding of a graph that has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pyke import terminal
+from pyke.cli.options import AsJson, Base, Directory, Force, Format, Lenient, OnError, Threads, app
+
+
+@app.command()
+def update(
+    directory: Directory,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The embedding directory to write.", show_default=False)],
+    added: Annotated[list[str] | None, typer.Argument(help="RDF files with new triples.", show_default=False)] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="RDF file with triples that are no longer true.", show_default=False)] = None,
+    format: Format = None,  # noqa: A002
+    base: Base = None,
+    on_error: OnError = None,
+    lenient: Lenient = False,
+    threads: Threads = None,
+    force: Force = False,
+    json_: AsJson = False,
+) -> None:
+    """Add triples to an embedding, or remove some, without embedding anew: only what is near the change moves."""
+    from pyke.embedding import load
+    from pyke.files import check_output
+    from pyke.update import update as run
+
+    check_output(output.resolve(), force)
+    with terminal.Shown() as progress:
+        embedding = run(
+            load(directory),
+            added or None,
+            remove,
+            progress=progress,
+            format=format,
+            base=base,
+            on_error=on_error,
+            lenient=lenient or None,
+            threads=threads,
+        )
+        progress.stage("writing")
+        embedding.save(output, force)
+    change = embedding.manifest["updates"][-1]
+    if json_:
+        terminal.print_json({"output": str(output), **change, "census": embedding.manifest["census"]})
+        return
+    told = f"{change['added']:,} triples were added" + (f", {change['removed']:,} removed" if remove else "")
+    lines = [f"{told}; {change['new_terms']:,} terms are new, {change['moved_terms']:,} moved, in {change['seconds']:.1f} s."]
+    if change["not_found"]:
+        lines.append(
+            f"{change['not_found']:,} statements that were to be removed are not counted triples of the graph, or have blank nodes or literals."
+        )
+    lines.append(f"{len(embedding):,} vectors of {embedding.vectors.shape[1]} dimensions in {output}.")
+    for line in lines:
+        terminal.out().print(terminal.inert(line), highlight=False)
