@@ -14,6 +14,7 @@ from conftest import Command
 from postgres_server import Server, running_server
 from pyke.embedding import Embedding
 from pyke.errors import DataError, Interrupted, OutputExists, UsageError, WriteError
+from pyke.graph import Terms
 from pyke.progress import Progress
 from test_export import made_up
 
@@ -58,10 +59,12 @@ def test_what_is_in_the_table_is_what_was_in_the_embedding(server: Server, datab
 
 def test_texts_with_a_character_of_code_0_are_counted(server: Server, database: str) -> None:
     e = made_up()
-    written = e.export(to="postgres", dsn=server.dsn(database), table="terms")
-    nuls = [text for text in [*e.terms, *(e.label(i) or "" for i in range(len(e)))] if "\0" in text]
-    assert written.altered == len(nuls) == 1
+    terms = Terms.of(["http://e/nul\0nul\0", *list(e.terms)[1:]])
+    written = replace(e, terms=terms).export(to="postgres", dsn=server.dsn(database), table="terms")
+    assert written.altered == 2  # a term and a label
     assert "question marks" in written.note
+    assert "http://e/nul?nul?" in written.query
+    assert server.ask("SELECT label FROM terms WHERE term = 'http://e/nul?nul?'", database) == [(e.label(0),)]
 
 
 def test_nearest_neighbours_of_pgvector_are_ours(server: Server, database: str) -> None:
@@ -161,6 +164,7 @@ def test_a_server_without_pgvector_is_told_apart(server: Server, database: str) 
         ("postgres", "/nowhere", 74, "/nowhere"),
         ("guest:swordfish", "", 74, "password authentication failed"),
         ("nobody-known", "", 74, "nobody-known"),
+        ("guest:swordfish", "no..host", 74, "cannot write to PostgreSQL"),
     ],
 )
 def test_a_database_that_cannot_be_reached_is_one_line_without_the_password(
@@ -174,7 +178,7 @@ def test_a_database_that_cannot_be_reached_is_one_line_without_the_password(
     assert "swordfish" not in run.stderr
 
 
-@pytest.mark.parametrize("dsn", ["postgresql:/guest:swordfish@host", "host=x swordfish", "postgresql://guest:swordfish@/x?nonsense=1"])
+@pytest.mark.parametrize("dsn", ["postgresql:/guest:swordfish@host", "host=x swordfish", "postgresql://guest:swordfish@/x?nonsense=1", "host=\udcff"])
 def test_a_string_that_is_no_dsn_is_not_repeated(dsn: str) -> None:
     with pytest.raises(UsageError, match="no connection string") as caught:
         made_up().export(to="postgres", dsn=dsn, table="terms")

@@ -57,9 +57,7 @@ def postgres(rows: Rows, _target: str, options: Options) -> Outcome:
 
 def _check(rows: Rows, options: Options) -> None:
     if rows.dimensions > MOST_DIMENSIONS:
-        raise DataError(
-            f"the vectors have {rows.dimensions:,} dimensions; pgvector takes at most {MOST_DIMENSIONS:,}. Embed with fewer --dimensions."
-        )
+        raise DataError(f"the vectors have {rows.dimensions:,} dimensions; pgvector takes at most {MOST_DIMENSIONS:,}. Embed with fewer of them.")
     if options.index not in ("", "hnsw"):
         raise UsageError(f"--index is {options.index!r}; it can be: hnsw")
     if options.index and rows.dimensions > MOST_INDEXED:
@@ -91,18 +89,18 @@ def _transaction(dsn: str) -> Iterator[psycopg.Connection[Any]]:
 
     try:
         parameters = {"connect_timeout": SECONDS_TO_CONNECT, **psycopg.conninfo.conninfo_to_dict(dsn), "client_encoding": "utf8"}
-    except psycopg.Error:  # its text may hold the password
+    except (psycopg.Error, UnicodeError):  # whose text may hold the password
         raise UsageError("--dsn is no connection string of PostgreSQL; it looks like postgresql://user@host:5432/database") from None
     try:
         with psycopg.connect(**parameters) as connection:
             yield connection
     except errors.DuplicateTable as error:
         raise OutputExists(f"{error.diag.message_primary}; --force replaces it") from None
-    except psycopg.Error as error:
+    except (psycopg.Error, UnicodeError) as error:  # the latter for names of hosts that cannot be
         text = " ".join(str(error).split())
         if password := parameters.get("password"):
             text = text.replace(str(password), "…")
-        raise WriteError(f"the database refuses: {text.rstrip('.?')}. Nothing was changed in it.") from None
+        raise WriteError(f"cannot write to PostgreSQL: {text.rstrip('.?')}. Nothing was changed in it.") from None
 
 
 def _make_table(connection: psycopg.Connection[Any], table: sql.Identifier, dimensions: int, options: Options) -> None:
@@ -144,7 +142,7 @@ def _query(connection: psycopg.Connection[Any], table: sql.Identifier, rows: Row
     """How to ask for the neighbours of a term, the first one here."""
     from psycopg import sql
 
-    term = sql.Literal(rows.embedding.terms[rows.ids[0]])
+    term = sql.Literal(rows.embedding.terms[rows.ids[0]].replace("\0", "?"))
     query = """SELECT term, label, embedding <-> (SELECT embedding FROM {0} WHERE term = {1}) AS distance
 FROM {0} WHERE term <> {1} ORDER BY distance LIMIT 10;"""
     return str(_sql(query, table, term).as_string(connection))

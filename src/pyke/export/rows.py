@@ -71,13 +71,18 @@ class Rows:
         sizes = np.diff(self.embedding.terms.offsets)[self.ids]
         return np.append(np.int64(0), np.cumsum(sizes, dtype=np.int64))
 
+    @cached_property
+    def typed(self) -> Ids:
+        """The subject of each type, in one piece to be searched."""
+        return np.ascontiguousarray(self.embedding.types[:, 0])
+
     def parts(self, part_bytes: int = PART_BYTES) -> Iterator[Part]:
         """The rows in parts of about so many bytes of vectors and terms."""
         ends = self.term_offsets[1:] + 4 * self.dimensions * np.arange(1, len(self) + 1)
         borders = np.unique(np.searchsorted(ends, np.arange(part_bytes, ends[-1], part_bytes), "right"))
         for ids in np.split(self.ids, borders):
             if len(ids):
-                yield Part(self.embedding, ids)
+                yield Part(self, ids)
                 self.progress.advance(int(np.searchsorted(self.ids, ids[-1])) + 1)
 
 
@@ -85,26 +90,26 @@ class Rows:
 class Part:
     """Some rows."""
 
-    embedding: Embedding
+    rows: Rows
     ids: Ids
 
     @cached_property
     def vectors(self) -> Floats:
         """(rows, dimensions)."""
-        return np.ascontiguousarray(self.embedding.vectors[_as_slice(self.ids)])
+        return np.ascontiguousarray(self.rows.embedding.vectors[_as_slice(self.ids)])
 
     @cached_property
     def terms(self) -> Texts:
         """One per row."""
-        return taken(self.embedding.terms, self.ids)
+        return taken(self.rows.embedding.terms, self.ids)
 
     @cached_property
     def labels(self) -> tuple[Texts, NDArray[np.bool_]]:
         """One per row, empty where there is none; and where there is one."""
-        labelled = self.embedding.labelled
+        labelled = self.rows.embedding.labelled
         at = np.searchsorted(labelled, self.ids)
-        present = np.append(labelled, -1)[at] == self.ids
-        found = taken(self.embedding.labels, at[present])
+        present = np.append(labelled[at[0] : at[-1] + 1], -1)[at - at[0]] == self.ids
+        found = taken(self.rows.embedding.labels, at[present])
         sizes = np.zeros(len(self.ids), np.int64)
         sizes[present] = np.diff(found.offsets)
         return Texts(found.blob, np.append(np.int64(0), np.cumsum(sizes))), present
@@ -112,10 +117,9 @@ class Part:
     @cached_property
     def types(self) -> tuple[Texts, Offsets]:
         """The classes of all rows, one behind the other; those of row i are offsets[i] : offsets[i + 1]."""
-        subjects = self.embedding.types[:, 0]
-        starts, ends = np.searchsorted(subjects, self.ids, "left"), np.searchsorted(subjects, self.ids, "right")
-        classes = self.embedding.types[:, 1][_ranges(starts, ends - starts)]
-        return taken(self.embedding.terms, classes), np.append(np.int64(0), np.cumsum(ends - starts))
+        starts, ends = np.searchsorted(self.rows.typed, self.ids, "left"), np.searchsorted(self.rows.typed, self.ids, "right")
+        classes = self.rows.embedding.types[:, 1][_ranges(starts, ends - starts)]
+        return taken(self.rows.embedding.terms, classes), np.append(np.int64(0), np.cumsum(ends - starts))
 
 
 def choose(embedding: Embedding, only: str, progress: Progress) -> Rows:
@@ -140,11 +144,9 @@ def choose(embedding: Embedding, only: str, progress: Progress) -> Rows:
 def taken(texts: Texts, ids: NDArray[np.integer[Any]]) -> Texts:
     """Some of the texts, in the order of the ids."""
     at = _as_slice(ids)
-    sizes = np.diff(texts.offsets)[at]
-    if isinstance(at, slice):
-        blob = texts.blob[texts.offsets[at.start] : texts.offsets[at.stop]]
-    else:
-        blob = texts.blob[_ranges(texts.offsets[:-1][at], sizes)]
+    starts, ends = texts.offsets[:-1][at], texts.offsets[1:][at]
+    sizes = ends - starts
+    blob = texts.blob[starts[0] : ends[-1]] if isinstance(at, slice) else texts.blob[_ranges(starts, sizes)]
     return Texts(np.asarray(blob), np.append(np.int64(0), np.cumsum(sizes, dtype=np.int64)))
 
 

@@ -191,7 +191,7 @@ class _Keys:
     """Terms as keys that end at a space: characters up to the space are percent-encoded, and counted."""
 
     def __init__(self) -> None:
-        self.altered = 0
+        self._altered: list[int] = []  # by part: threads do not add to one number
         self._with_percent: list[Any] = []
 
     def of(self, part: Part) -> pa.Array:
@@ -205,9 +205,13 @@ class _Keys:
             before = keys
             for code in odd.tolist():
                 keys = pc.replace_substring(keys, pattern=bytes([code]), replacement=b"%%%02X" % code)
-            self.altered += pc.sum(pc.not_equal(before, keys)).as_py()
+            self._altered.append(pc.sum(pc.not_equal(before, keys)).as_py())
         self._with_percent.append(keys.filter(pc.match_substring(keys, pattern=b"%")).cast(pa.large_binary()))
         return keys
+
+    @property
+    def altered(self) -> int:
+        return sum(self._altered)
 
     def check(self) -> None:
         """Refuses keys that are equal now: what reads them would keep one."""
