@@ -1,0 +1,202 @@
+"""Updates: the graph is what the union and the difference say, the rest rests, and the new finds its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pyke
+from conftest import CRAFTS, TYPE, Command, crafts
+from pyke.config import Config
+from pyke.embedding import Embedding
+from pyke.errors import EmptyGraph, UsageError
+from pyke.pipeline import Run
+from pyke.update import update
+
+Triple = tuple[str, str, str]
+SETTINGS: dict[str, Any] = {"dimensions": 8, "threads": 1, "seed": 3}
+
+
+def embedded(path: Path) -> Embedding:
+    return Run(path, Config(**SETTINGS)).embed()
+
+
+def triples_of(embedding: Embedding) -> set[Triple]:
+    names = list(embedding.terms)
+    return {(names[s], names[p], names[o]) for s, p, o in embedding.triples.tolist()}
+
+
+def lines(triples: set[Triple]) -> str:
+    return "".join(f"<{s}> <{p}> <{o}> .\n" for s, p, o in sorted(triples))
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Embedding:
+    path = tmp_path_factory.mktemp("before") / "crafts.nt"
+    path.write_text(crafts(60))
+    return embedded(path)
+
+
+@pytest.fixture
+def newcomers(tmp_path: Path) -> Path:
+    """A new member of each craft, without a type, and one triple that is known already."""
+    path = tmp_path / "new.nt"
+    path.write_text(
+        "".join(f"<http://e/{craft}/new> <http://e/uses> <http://e/{craft}/tool1> .\n<http://e/{craft}/new> <http://e/knows> <http://e/{craft}/5> .\n"
+                for craft in CRAFTS) + "<http://e/baker/1> <http://e/uses> <http://e/baker/tool1> .\n"
+    )  # fmt: skip
+    return path
+
+
+def test_new_terms_are_placed_among_their_kind(before: Embedding, newcomers: Path) -> None:
+    after = update(before, newcomers)
+    for craft in CRAFTS:
+        near = [neighbour.term for neighbour in after.nearest(f"http://e/{craft}/new", k=5)]
+        assert all(term.startswith(f"http://e/{craft}") for term in near), near
+
+
+def test_what_is_not_near_the_change_does_not_move_a_bit(before: Embedding, newcomers: Path) -> None:
+    after = update(before, newcomers)
+    assert [after.terms[i] for i in range(len(before))] == list(before.terms)
+    same = (after.vectors[: len(before)] == before.vectors).all(axis=1)
+    assert same.sum() > 0.9 * len(before)
+    assert after.manifest["updates"][0]["moved_terms"] == len(after) - same.sum()
+
+
+def test_what_was_done_is_told(before: Embedding, newcomers: Path) -> None:
+    after = update(before, newcomers)
+    (record,) = after.manifest["updates"]
+    assert (record["added"], record["removed"], record["new_terms"], record["not_found"]) == (6, 0, 3, 0)
+    again = update(after, newcomers)
+    assert [record["added"] for record in again.manifest["updates"]] == [6, 0]
+    assert again.manifest["census"]["duplicates"] == before.manifest["census"]["duplicates"] + 8
+
+
+def test_an_update_of_any_number_of_threads_gives_the_same_bits(before: Embedding, newcomers: Path) -> None:
+    results = [update(before, newcomers, threads=threads).vectors.tobytes() for threads in (1, 2, 5)]
+    assert len(set(results)) == 1
+
+
+def test_the_census_counts_the_graph_that_there_is_then(before: Embedding, newcomers: Path, tmp_path: Path) -> None:
+    after = update(before, newcomers)
+    whole = tmp_path / "whole.nt"
+    whole.write_text(lines(triples_of(after)))
+    counted = Run(whole, Config()).read().census
+    for name in ("triples", "terms", "predicates", "typed_subjects", "classes", "blank_nodes"):
+        assert after.manifest["census"][name] == getattr(counted, name), name
+
+
+def test_adding_and_removing_the_same_gives_back_the_graph(before: Embedding, newcomers: Path, tmp_path: Path) -> None:
+    new = tmp_path / "only-new.nt"
+    new.write_text("".join(newcomers.read_text().splitlines(keepends=True)[:-1]))
+    back = update(update(before, new), removed=new)
+    assert list(back.terms) == list(before.terms)
+    assert (back.triples == before.triples).all()
+    assert (back.types == before.types).all()
+
+
+def test_terms_without_a_triple_are_gone_with_their_vectors(before: Embedding, tmp_path: Path) -> None:
+    gone = tmp_path / "gone.nt"
+    gone.write_text(f"<http://e/hermit> {TYPE} <http://e/baker> .\n<http://e/nobody> <http://e/uses> <http://e/nothing> .\n")
+    after = update(before, removed=gone)
+    assert "http://e/hermit" not in after
+    assert len(after) == len(before) - 1
+    assert (after.manifest["updates"][0]["removed"], after.manifest["updates"][0]["not_found"]) == (1, 1)
+    assert (after["http://e/smith/7"] == before["http://e/smith/7"]).all()
+
+
+names = st.sampled_from([f"http://e/{letter}" for letter in "abcdefg"])
+graphs = st.sets(st.tuples(names, st.sampled_from(["http://e/p", "http://e/q"]), names), min_size=1, max_size=12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(old=graphs, new=graphs, gone=graphs)
+def test_the_graph_is_the_union_without_what_is_removed(
+    old: set[Triple], new: set[Triple], gone: set[Triple], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("sets")
+    paths = [folder / name for name in ("old.nt", "new.nt", "gone.nt")]
+    for path, triples in zip(paths, (old, new, gone), strict=True):
+        path.write_text(lines(triples))
+    wanted = (old | new) - gone
+    if not wanted:
+        with pytest.raises(EmptyGraph):
+            update(embedded(paths[0]), paths[1], paths[2])
+        return
+    after = update(embedded(paths[0]), paths[1], paths[2])
+    assert triples_of(after) == wanted
+    assert len(after.triples) == len(wanted)
+    assert set(after.terms) == {term for triple in wanted for term in triple}
+    assert np.isfinite(after.vectors).all()
+    whole = folder / "whole.nt"
+    whole.write_text(lines(wanted))
+    assert after.manifest["particles"] == embedded(whole).manifest["particles"]
+
+
+def test_blank_nodes_of_two_files_are_two(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.nt", tmp_path / "new.nt"
+    old.write_text("<http://e/a> <http://e/p> _:b .\n<http://e/a> <http://e/p> _:u1_b .\n")
+    new.write_text("<http://e/a> <http://e/p> _:b .\n_:b <http://e/p> <http://e/a> .\n")
+    after = update(embedded(old), new)
+    assert {term for term in after if term.startswith("_:")} == {"_:b", "_:u1_b", "_:u2_b"}
+    assert len(after.triples) == 4
+
+
+def test_labels_of_new_terms_come_along_and_old_ones_stay(tmp_path: Path) -> None:
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    old, new = tmp_path / "old.nt", tmp_path / "new.nt"
+    old.write_text(f'<http://e/a> <http://e/p> <http://e/b> .\n<http://e/a> {label} "A" .\n')
+    new.write_text(
+        f'<http://e/c> <http://e/p> <http://e/a> .\n<http://e/c> {label} "C" .\n<http://e/a> {label} "another" .\n<http://e/b> {label} "B" .\n'
+    )
+    # b occurs in the new file only beside a literal: its label is not read with a counted triple.
+    new.write_text(new.read_text() + "<http://e/c> <http://e/p> <http://e/b> .\n")
+    after = update(embedded(old), new)
+    assert {term: after.label(after.terms.id(term)) for term in ("http://e/a", "http://e/b", "http://e/c")} == {
+        "http://e/a": "A", "http://e/b": "B", "http://e/c": "C",
+    }  # fmt: skip
+
+
+def test_nothing_to_do_is_refused(before: Embedding) -> None:
+    with pytest.raises(UsageError, match="nothing to add"):
+        update(before)
+
+
+def test_an_embedding_that_was_rescaled_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "crafts.nt"
+    path.write_text(crafts(5))
+    with pytest.raises(UsageError, match="rescaled"):
+        update(pyke.embed(path, preset="paper", dimensions=4, max_iterations=3), path)
+
+
+def test_ppmi_springs_can_be_updated_too(tmp_path: Path, newcomers: Path) -> None:
+    path = tmp_path / "crafts.nt"
+    path.write_text(crafts(20))
+    after = update(pyke.embed(path, similarity="ppmi", **SETTINGS), newcomers)
+    assert "http://e/baker/new" in after
+    assert np.isfinite(after.vectors).all()
+
+
+def test_the_command_writes_an_embedding_that_is_sound(typed: Path, newcomers: Path, tmp_path: Path, pyke: Command) -> None:
+    assert pyke("embed", typed, "-o", tmp_path / "out", "--dimensions", "8").returncode == 0
+    done = pyke("update", tmp_path / "out", newcomers, "-o", tmp_path / "out2")
+    assert done.returncode == 0, done.stderr
+    assert "6 triples were added; 3 terms are new" in done.stdout
+    assert pyke("verify", tmp_path / "out2").returncode == 0
+    assert pyke("update", tmp_path / "out2", "-o", tmp_path / "out3", "--remove", newcomers, "--json").returncode == 0
+    assert pyke("update", tmp_path / "out", newcomers, "-o", tmp_path / "out2").returncode == 73
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["missing.nt"], 66), ([], 2), (["broken.nt"], 65)])
+def test_bad_input_is_told(arguments: list[str], code: int, typed: Path, tmp_path: Path, pyke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.nt").write_text("<http://e/a> <http://e/p> .\n")
+    assert pyke("embed", typed, "-o", "out", "--dimensions", "4").returncode == 0
+    done = pyke("update", "out", *arguments, "-o", "out2")
+    assert done.returncode == code, done.stderr
+    assert not (tmp_path / "out2").exists()
