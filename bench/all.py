@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 NAMES = (
-    "startup", "reading", "gather", "memory", "end_to_end", "determinism", "kills", "lubm_speed", "lubm_counts", "lubm_scaling", "paper_variants",
-    "evaluation", "neighbours", "comparisons",
+    "startup", "reading", "export", "gather", "memory", "end_to_end", "determinism", "kills", "lubm_speed", "lubm_counts", "lubm_scaling",
+    "paper_variants", "evaluation", "neighbours", "comparisons", "sources",
 )  # fmt: skip
 
 

@@ -1,22 +1,39 @@
-"""What MkDocs asks when it builds the site: the list of how-to pages, and the reference of the commands, made from the commands themselves."""
+"""What MkDocs asks when it builds the site: the list of how-to pages, the reference of the commands, and how docstrings are to be read."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import griffe
+
+# As people come to need them; pages that are not named here follow.
+ORDER = ("embed", "info", "plan", "verify", "nearest", "types", "cluster", "plot", "export", "update", "fetch", "lubm", "evaluate", "compare", "tune",
+         "python", "scikit-learn")  # fmt: skip
 HOW_TO = Path(__file__).parent / "how-to"
 MARK = "<!-- commands -->"
 
 
+class OneLiners(griffe.Extension):
+    """Parameters are described as `name : text` here; NumPy has a type there, and the text in a line of its own."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Told of everything that has a docstring."""
+        if obj.docstring:
+            obj.docstring.value = re.sub(r"(?<=-----\n)(?:.+\n?)+", _spread, obj.docstring.value)
+
+
+def _spread(section: re.Match[str]) -> str:
+    return re.sub(r"^(\*{0,2}\w[\w, …*]*) : (.+)", r"\1\n    \2", section[0], flags=re.MULTILINE)
+
+
 def on_config(config: Any) -> Any:
-    """Lists the how-to pages: the overview, those of commands in the order of `pyke --help`, then the others."""
+    """Lists the how-to pages."""
     found = {path.stem for path in HOW_TO.glob("*.md")} - {"index"}
-    commands = [name for name in _commands() if name in found]
-    pages = ["index", *commands, *sorted(found - set(commands))]
-    for entry in config["nav"]:
-        if "How to" in entry:
-            entry["How to"] = [f"how-to/{page}.md" for page in pages]
+    pages = [name for name in ORDER if name in found] + sorted(found - set(ORDER))
+    (how_to,) = (entry for entry in config["nav"] if "How to" in entry)
+    how_to["How to"] = [{"Overview": "how-to/index.md"}, *({name: f"how-to/{name}.md"} for name in pages)]
     return config
 
 
@@ -31,14 +48,26 @@ def _commands() -> dict[str, Any]:
     from pyke.cli import app
 
     commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
-    return commands
+    place = {name: number for number, name in enumerate(ORDER)}
+    return dict(sorted(commands.items(), key=lambda entry: place.get(entry[0], len(place))))
 
 
 def _section(name: str, command: Any) -> str:
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     usage = " ".join([f"pyke {name}", *(_argument(argument) for argument in arguments), "[OPTIONS]"])
-    lines = [f"## pyke {name}", "", _cell(command.help or ""), "", "```text", usage, "```", "", "| | |", "|---|---|"]
+    lines = [
+        f"## pyke {name}",
+        "",
+        _cell(command.help or ""),
+        "",
+        "```text",
+        usage,
+        "```",
+        "",
+        "| argument or option | meaning [default] |",
+        "|---|---|",
+    ]
     lines += [f"| `{_argument(argument)}` | {_cell(argument.help or '')} |" for argument in arguments]
     lines += [f"| {_names(option)} | {_cell(option.help or '')}{_default(option)} |" for option in options]
     page = HOW_TO / f"{name}.md"

@@ -231,6 +231,12 @@ def test_ids_must_be_whole_numbers_in_three_columns(ids: Any) -> None:
         read((ids, ["a"]))
 
 
+def test_the_terms_of_ids_must_be_a_list() -> None:
+    for terms in ("abc", 7, None):
+        with pytest.raises(UsageError, match="the terms of ids must be a list of texts"):
+            read((np.array([[0, 1, 2]]), terms))
+
+
 def test_an_array_of_numbers_is_told_to_bring_its_terms() -> None:
     with pytest.raises(DataError, match=r"Numbers of terms come with their terms: \(ids, terms\)"):
         read(np.zeros((1, 3), int))

@@ -40,11 +40,11 @@ def contexts() -> Any:
     figure = new_figure(9.2, 3.7)
     left, right = figure.subplots(1, 2)
     people, places = ["anna", "heinz"], ["paris", "rome"]
-    at = {"anna": (0, 2), "heinz": (0, 0), "paris": (4, 2), "rome": (4, 0), "bornIn": (2, 1), "Person": (-1.6, 1), "type": (-0.8, 1)}
+    at: Places = {"anna": (0, 2), "heinz": (0, 0), "paris": (4, 2), "rome": (4, 0), "bornIn": (2, 1), "Person": (-1.6, 1), "type": (-0.8, 1)}
     springs = [("anna", "bornIn"), ("bornIn", "paris"), ("anna", "paris"), ("heinz", "bornIn"), ("bornIn", "rome"), ("heinz", "rome")]
     springs += [(person, other) for person in people for other in ("type", "Person")] + [("type", "Person")]
     _network(left, "PPMI: terms of one triple attract each other", at, springs, {})
-    roles = {"who bornIn": (1.5, 2.7), "where bornIn": (2.6, -0.7), "who type Person": (-1.4, 1)}
+    roles: Places = {"who bornIn": (1.5, 2.7), "where bornIn": (2.6, -0.7), "who type Person": (-1.4, 1)}
     at = {"anna": (0, 2), "heinz": (0, 0), "paris": (4, 2), "rome": (4, 0), "bornIn": (2.05, 1)}
     springs = [(person, role) for person in people for role in ("who bornIn", "who type Person")]
     springs += [(place, "where bornIn") for place in places] + [("bornIn", "who bornIn"), ("bornIn", "where bornIn")]

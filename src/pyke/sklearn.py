@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class PykeEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.unknown = unknown
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> PykeEmbedder:  # noqa: N803, ARG002
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803, ARG002
         """Embeds the graph: the parameter, or X if there is none."""
         if self.unknown not in UNKNOWN:
             raise UsageError(f"unknown is {self.unknown!r}; it must be one of: {', '.join(UNKNOWN)}")

@@ -156,7 +156,10 @@ def _of_array(array: NDArray[Any]) -> Rows:
     return _of_columns("array", array.shape, (), array.T.tolist)
 
 
-def _of_ids(ids: NDArray[np.integer[Any]], terms: Sequence[str]) -> Rows:
+def _of_ids(ids: NDArray[np.integer[Any]], given: Iterable[object]) -> Rows:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UsageError(f"the terms of ids must be a list of texts, not a {type(given).__name__}")
+    terms = list(given)
     if ids.ndim != 2 or ids.shape[1] != 3 or ids.dtype.kind not in "iu":
         raise DataError(f"the ids have the shape {ids.shape} and the type {ids.dtype}; they must be whole numbers in three columns")
     outside = (ids < 0) | (ids >= len(terms))
