@@ -79,6 +79,7 @@ def test_many_can_be_asked_by_name_by_id_and_by_vector(crafts: Embedding) -> Non
     by_vector = crafts.nearest_of_many(crafts.vectors[ids], 5)
     assert by_name.ids.tolist() == by_id.ids.tolist() == by_vector.ids[:, 1:].tolist()
     assert by_vector.ids[:, 0].tolist() == ids.tolist()  # a vector does not know whose it is
+    assert by_vector.ids.tolist() == crafts.nearest_of_many(crafts.vectors[ids].tolist(), 5).ids.tolist()
     assert crafts.nearest_of_many([], 3).ids.shape == (0, 3)
 
 
@@ -92,7 +93,7 @@ def test_questions_that_cannot_be_answered_are_refused(crafts: Embedding) -> Non
     for k in (0, -3):
         with pytest.raises(UsageError, match="at least 1"):
             crafts.nearest(BAKER, k)
-    for vector in ([1.0], np.zeros(9), np.full(8, np.nan), "1", [["a"] * 8], np.zeros((8, 1))):
+    for vector in ([1.0], np.zeros(9), np.full(8, np.nan), "1", [["a"] * 8], np.zeros((8, 1)), np.full(8, 1e300), 5, None, [1, "a"]):
         with pytest.raises((UsageError, UnknownTerm)):
             crafts.nearest(vector)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="as a list"):

@@ -158,7 +158,8 @@ class Embedding:
         >>> {neighbour.term for neighbour in e.nearest("http://example.com/father#anna", among="http://example.com/father#female")}
         {'http://example.com/father#michelle'}
         """
-        found = self.nearest_of_many([term] if isinstance(term, str) else np.asarray(term)[None], k, among=among, predicates=predicates)
+        query = [term] if isinstance(term, str) else np.atleast_1d(term)[None]
+        found = self.nearest_of_many(query, k, among=among, predicates=predicates)
         return [
             Neighbour(self.terms[i], float(distance), self.label(i))
             for i, distance in zip(found.ids[0].tolist(), found.distances[0], strict=True)
@@ -201,20 +202,21 @@ class Embedding:
 
     def _queries(self, queries: Sequence[str] | NDArray[Any]) -> tuple[NDArray[np.int64], Floats]:
         """(the id of each query or −1, its vector)."""
-        if not isinstance(queries, np.ndarray):
-            if isinstance(queries, str):
-                raise UsageError(f"many terms are asked for as a list, not as {queries!r}")
+        if isinstance(queries, str):
+            raise UsageError(f"many terms are asked for as a list, not as {queries!r}")
+        if not isinstance(queries, np.ndarray) and all(isinstance(name, str) for name in queries):
             found = self.lookup().find_all(queries)
             for name, term in zip(queries, found, strict=True):
                 if not isinstance(term, int):
                     self.lookup().find(name)  # says what is wrong
             queries = np.array(found, np.int64)
-        if queries.ndim == 1 and np.issubdtype(queries.dtype, np.integer):
+        if isinstance(queries, np.ndarray) and queries.ndim == 1 and np.issubdtype(queries.dtype, np.integer):
             if len(queries) and not 0 <= queries.min() <= queries.max() < len(self):
                 raise UnknownTerm(f"ids of terms are 0 to {len(self) - 1:,}; {queries.min()} to {queries.max()} were asked for")
             return queries.astype(np.int64), self.vectors[queries]
         try:
-            vectors = np.asarray(queries, np.float32)
+            with np.errstate(over="ignore"):  # too large becomes infinite, and is refused
+                vectors = np.asarray(queries, np.float32)
         except (TypeError, ValueError):
             vectors = np.zeros(0, np.float32)
         if vectors.ndim != 2 or vectors.shape[1] != self.vectors.shape[1] or not np.isfinite(vectors).all():
@@ -257,7 +259,7 @@ class Embedding:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     written = e.export(f"{folder}/father.csv", only="predicates")
         >>> written.format, written.terms
-        ('csv', 3)
+        ('csv', 5)
         """
         from pyke.export import export
 

@@ -61,7 +61,7 @@ PREFIXES = {
     "yago": "http://dbpedia.org/class/yago/",
 }
 
-TEXTS_AT_ONCE = 1 << 16
+TEXTS_AT_ONCE = 1 << 14
 FEW = 8  # names that are looked for one by one: each takes less than going through all terms
 MOST_LISTED = 10  # terms with one label
 SUGGESTIONS = 3
