@@ -95,8 +95,8 @@ def _gap(row: dict[str, Any]) -> float:
 
 def figure_of(found: dict[str, list[dict[str, Any]]]) -> Any:
     """A panel per graph: confidence against truth, with two standard errors; below, how many predictions there were."""
-    figure = plots.new_figure(3.6 * len(found), 4.4)
-    panels = figure.subplots(2, len(found), sharex=True, sharey="row", height_ratios=[3, 1], squeeze=False)
+    figure = plots.new_figure(3.5 * len(found) + 0.4, 4.6)
+    panels = figure.subplots(2, len(found), sharex=True, sharey="row", height_ratios=[3.6, 1], squeeze=False)
     for column, (graph, bins) in enumerate(found.items()):
         above, below = panels[:, column]
         filled = [row for row in bins if row["predictions"]]
@@ -104,13 +104,14 @@ def figure_of(found: dict[str, list[dict[str, Any]]]) -> Any:
         errors = 2 * np.sqrt(expected * (1 - expected) / counts)
         above.plot([0, 1], [0, 1], color=plots.GREY, linewidth=1, linestyle="--", label="as promised")
         above.errorbar(expected, right, errors, fmt="o", markersize=5, capsize=3, color=plots.COLOURS[0], label="measured (± 2 standard errors)")
-        above.set(title=graph, xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
+        above.set(title=graph, xlim=(0, 1.04), ylim=(0, 1.04))
         above.grid(alpha=0.25)
-        below.bar(expected, counts, width=0.045, color=plots.GREY)
+        below.bar(expected, counts, width=0.035, color=plots.GREY)
         below.set(xlabel="confidence", yscale="log")
     panels[0, 0].set_ylabel("part that is right")
     panels[0, 0].legend(fontsize=8, loc="upper left", frameon=False)
     panels[1, 0].set_ylabel("predictions")
+    panels[1, 0].set_ylim(bottom=10)
     return figure
 
 

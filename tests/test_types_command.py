@@ -71,8 +71,12 @@ def test_nothing_confident_enough_is_said_and_no_error(pyke: Command, out: Path,
 
 
 def test_typed_subjects_are_asked_if_they_are_wanted(pyke: Command, out: Path) -> None:
-    only, also = (json.loads(pyke("types", out, "--mu", MU, way, "--json").stdout)["asked"] for way in ("--only-untyped", "--also-typed"))
-    assert also - only == package.load(out).manifest["census"]["typed_subjects"]
+    options = ("types", out, "--mu", MU, "--min-confidence", "0.3")
+    only, also = (json.loads(pyke(*options, way, "--json").stdout) for way in ("--only-untyped", "--also-typed"))
+    assert also["asked"] - only["asked"] == package.load(out).manifest["census"]["typed_subjects"]
+    assert also["of_typed"] == also["predictions"] - only["predictions"] > 0
+    assert f"{also['of_typed']} are of subjects that have a type already" in pyke(*options, "--also-typed").stdout
+    assert "have a type already" not in pyke(*options).stdout
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])

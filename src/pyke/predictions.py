@@ -109,6 +109,11 @@ class Predictions:
         """How many have blank nodes, as subject or as class: RDF files are without them, tables have them."""
         return int((~self.nameable).sum())
 
+    @property
+    def of_typed(self) -> int:
+        """How many are of subjects that have a type already, which their confidence knows nothing of."""
+        return int(np.isin(self.subjects, self.embedding.types[:, 0]).sum())
+
     def by_class(self) -> list[PredictedClass]:
         """What was predicted, the most frequent first."""
         order = np.lexsort((-self.confidences, ~self.nameable, self.classes))
@@ -130,7 +135,8 @@ class Predictions:
         ]
         return {
             "predictions": len(self), "subjects": self.predicted_subjects, "asked": self.asked, "without_voters": self.without_voters,
-            "blank_nodes": self.blank_nodes, "expected_right": self.expected_right, "mu": c.mu, "exact": self.exact, "recall": self.recall,
+            "of_typed": self.of_typed, "blank_nodes": self.blank_nodes, "expected_right": self.expected_right,
+            "mu": c.mu, "exact": self.exact, "recall": self.recall,
             "classes": [asdict(one) for one in self.by_class()],
             "calibration": {"subjects": c.subjects, "types": c.types, "levels": levels},
         }  # fmt: skip

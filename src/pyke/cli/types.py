@@ -99,6 +99,8 @@ def _in_sentences(found: Predictions, output: Path | None) -> list[str]:
     right = f"{found.expected_right:.1%} of them should be right." if len(found) else "None was confident enough."
     where = f" in {output}" if output and str(output) != "-" else ""
     lines = [f"{len(found):,} types of {found.predicted_subjects:,} subjects{where}; {found.asked:,} were asked. {right}"]
+    if found.of_typed:
+        lines.append(f"{found.of_typed:,} are of subjects that have a type already, which confidence does not know: further types, or doubts.")
     if found.without_voters:
         lines.append(
             f"Of {found.without_voters:,} nothing can be said: no typed neighbour has a predicate, on the same side of it, in common with them."
