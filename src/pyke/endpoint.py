@@ -143,7 +143,7 @@ class Endpoint:
         except errors.LocationValueError as error:
             raise UsageError(f"{self.name} is no address that can be asked: {error}") from None
         except errors.SSLError as error:
-            raise NoInput(f"{self.name}: its certificate or encryption is not in order: {_reason(error)}") from None
+            raise NoInput(f"{self.name}: its certificate or encryption is not in order: {error}") from None
         except errors.DecodeError as error:
             raise Fault(DataError(f"{self.name}: the answer cannot be unpacked: {_reason(error)}")) from None
         except errors.ProtocolError as error:

@@ -4,6 +4,10 @@ A page is asked for with LIMIT and OFFSET, which count rows: solutions of the WH
 silence, so the next page begins behind the rows that came, not behind those that were asked for, and only a page without rows is the end.
 - Of our own query a row is a triple: a page has at least as many rows as different triples, so nothing is missed.
 - Of a user's query a row may be many triples or none. A blank node in the template, which is another for each row, makes rows countable.
+
+Pages fit together only if rows come in the same order each time. To sort them is to sort the whole graph for each page, which takes minutes
+where the page itself takes a moment, and big endpoints refuse. Most give them in the order of an index anyway, and if not, it shows: the pages
+have as many rows as there are, so where one is missing, another has come twice. So our own query is not sorted, and repeats are counted.
 """
 
 from __future__ import annotations
@@ -13,9 +17,9 @@ import io
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +29,8 @@ import pyoxigraph as ox
 from pyke import files
 from pyke.documents import clean_message
 from pyke.endpoint import USER_AGENT, Answer, Endpoint, Fault
-from pyke.errors import DataError, EmptyGraph, Interrupted, NoInput, OutputExists, UsageError
+from pyke.errors import DataError, EmptyGraph, Interrupted, NoInput, UsageError
+from pyke.parts import Parts, Tally
 from pyke.progress import Progress
 from pyke.queries import MARK, ORDERS, Query, check_iri, read_query
 from pyke.sandbox import GuardedXml, Refused, surviving
@@ -39,8 +44,6 @@ _FORMATS = {
     "application/x-turtle": ox.RdfFormat.TURTLE,
     "application/rdf+xml": ox.RdfFormat.RDF_XML,
 }
-GATHERED = 1 << 20  # bytes of text that are compressed at once
-STATE = "state.json"
 MOST_NOTES = 5  # of lines that were skipped
 
 
@@ -51,7 +54,7 @@ class Wanted:
     query: str | None = None  # CONSTRUCT { … } WHERE { … }
     graphs: tuple[str, ...] = ()
     literals: bool = True
-    order: str = "query"
+    order: str | None = None  # "query", "subquery", "none"; by default none for our own query and "query" for a user's
     keep_blank_labels: bool = False
 
     # How
@@ -65,7 +68,7 @@ class Wanted:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "graphs", (self.graphs,) if isinstance(self.graphs, str) else tuple(self.graphs))
-        for name, value, choices in (("order", self.order, ORDERS), ("on_error", self.on_error, ("stop", "skip"))):
+        for name, value, choices in (("order", self.order or "none", ORDERS), ("on_error", self.on_error, ("stop", "skip"))):
             if value not in choices:
                 raise UsageError(f"{name} is {value!r}; it must be one of: {', '.join(choices)}")
         most = 1 if self.max_triples is None else self.max_triples
@@ -93,30 +96,19 @@ class Wanted:
         return cls(**options)
 
 
-@dataclass
-class Tally:
-    """What has come so far."""
-
-    pages: int = 0
-    rows: int = 0
-    triples: int = 0
-    blank_nodes: int = 0
-    skipped: int = 0
-    received: int = 0  # bytes
-
-
 @dataclass(frozen=True)
 class Fetched:
-    """What was fetched: pages, triples (those that came with two pages counted twice), blank nodes and bytes."""
+    """What was fetched."""
 
     output: str
     pages: int
-    triples: int
+    triples: int  # lines of the file
+    repeats: int  # those of them that had come with an earlier page
     blank_nodes: int
     skipped: int  # lines that broke the grammar
     expected: int | None  # rows that the endpoint counted beforehand
     resumed_from: int  # pages that an earlier run had fetched
-    repeated: int  # requests that had to be made again
+    asked_again: int  # requests that had to be repeated
     bytes_received: int
     bytes_written: int
 
@@ -153,14 +145,18 @@ def fetch(
     wanted, progress = Wanted.of(options), progress or Progress()
     manners = {name: getattr(wanted, name) for name in ("graphs", "user_agent", "timeout", "retries", "pause")}
     source = Endpoint(endpoint, **manners, progress=progress, sleep=sleep)
-    query = Query.own(wanted.literals, wanted.order) if wanted.query is None else Query.given(read_query(wanted.query), wanted.order)
+    query = Query.own(wanted.literals, wanted.order or "none")
+    if wanted.query is not None:
+        query = Query.given(read_query(wanted.query), wanted.order or "query")
     target = _checked_output(output)
     files.check_file(target, force)
     with closing(source), files.work_directory(target) as work:
         parts = Parts(work, _fingerprint(source.url, query.text, wanted.graphs, wanted.keep_blank_labels), resume, force)
         resumed_from = parts.tally.pages
         try:
-            expected = Pages(source, query, wanted, parts, progress).fetch_all()
+            pages = Pages(source, query, wanted, parts, progress)
+            expected = pages.fetch_all()
+            repeats = pages.prove()
             progress.stage("writing", parts.tally.pages, "pages")
             written = files.write_stream(target, parts.blocks(progress), force)
         except Interrupted as stopped:
@@ -172,11 +168,12 @@ def fetch(
         output=str(output),
         pages=tally.pages,
         triples=tally.triples,
+        repeats=repeats,
         blank_nodes=tally.blank_nodes,
         skipped=tally.skipped,
         expected=expected,
         resumed_from=resumed_from,
-        repeated=source.repeated,
+        asked_again=source.repeated,
         bytes_received=tally.received,
         bytes_written=written,
     )
@@ -206,12 +203,14 @@ class Page:
     """One page: different triples as N-Triples, and what it adds to the tally."""
 
     text: bytes
-    rows: int
-    triples: int
-    blank_nodes: int
-    problems: tuple[str, ...]
-    received: int
+    gained: Tally
+    problems: tuple[str, ...]  # one for each line that was skipped
     content: int  # a hash of the triples as they came
+
+    @property
+    def rows(self) -> int:
+        """How many came."""
+        return self.gained.rows
 
 
 class Pages:
@@ -221,36 +220,60 @@ class Pages:
         self._source, self._query, self._wanted, self._parts, self._progress = source, query, wanted, parts, progress
         self._last: Page | None = None
         self._limit = 0  # of the last page
-        self._told = False
+        self._told = self._warned = False
 
     def fetch_all(self) -> int | None:
         """Fetches until a page has no rows; the number of rows that the endpoint says there are."""
-        tally, most = self._parts.tally, self._wanted.max_triples
-        expected = self._count() if most is None else None
+        parts, most = self._parts, self._wanted.max_triples
+        expected = self._count(self._query.counting) if most is None else None
         self._progress.stage("fetching", most or expected, "triples")
-        self._source.done = tally.rows
-        while most is None or tally.triples < most:
-            limit = self._wanted.page_size if most is None else min(self._wanted.page_size, most - tally.triples)
-            page = self._source.ask(self._query.page(limit, tally.rows), ACCEPT, partial(self._whole, limit=limit, expected=expected))
+        self._source.done = parts.tally.rows
+        while most is None or parts.tally.triples < most:
+            limit = self._wanted.page_size if most is None else min(self._wanted.page_size, most - parts.tally.triples)
+            page = self._source.ask(self._query.page(limit, parts.tally.rows), ACCEPT, partial(self._whole, limit=limit, expected=expected))
             if not page.rows:
                 break
             self._tell(page)
-            self._parts.add(page)
+            parts.add(page.text, page.gained)
             self._last, self._limit = page, limit
-            self._source.done = tally.rows
-            self._progress.advance(tally.rows)
-        if not tally.triples:
+            self._source.done = parts.tally.rows
+            self._progress.advance(parts.tally.rows)
+            self._look_for_repeats(page, expected)
+        if not parts.tally.triples:
             raise EmptyGraph(f"{self._source.name} gave no triple. Is the graph's name right, and the query?")
         return expected
 
-    def _count(self) -> int | None:
-        """The rows that there are, if the endpoint can tell; it is asked once."""
-        if self._query.counting is None:
+    def prove(self) -> int:
+        """The number of triples that came twice. Of pages that nobody sorted, none may have: each stands where one is missing."""
+        repeats = self._parts.repeats()
+        if repeats and not self._query.sorted and not self._query.marked and self._wanted.max_triples is None:
+            different = self._parts.tally.triples - repeats
+            there = self._count(self._query.counting_different)  # an endpoint may give a triple of two graphs twice
+            if there is None or different < there:
+                raise DataError(f"{repeats:,} triples of {self._source.name} came twice, so as many others may be missing: its rows come in another "
+                                "order each time. Fetch with --order query, --force and without --resume.")  # fmt: skip
+        return repeats
+
+    def _look_for_repeats(self, page: Page, expected: int | None) -> None:
+        """Says early what `prove` would say after the last page, or stops if there is none; at each doubling, as looking takes time."""
+        tally = self._parts.tally
+        if self._query.marked or tally.pages & (tally.pages - 1):
+            return
+        repeats = self._parts.repeats()
+        if expected is None and tally.pages >= 8 and tally.triples - repeats <= page.gained.triples:
+            raise self._stuck()
+        if repeats and not self._query.sorted and not self._warned:
+            self._warned = True
+            self._progress.note(f"{repeats:,} triples came twice so far. If the endpoint's order is not stable, this will fail: see --order.")
+
+    def _count(self, query: str | None) -> int | None:
+        """The answer to a counting query, if the endpoint can tell; it is asked once."""
+        if query is None:
             return None
         try:
-            return self._source.ask(self._query.counting, ACCEPT_COUNT, _read_count, retries=0)
+            return self._source.ask(query, ACCEPT_COUNT, _read_count, retries=0)
         except (NoInput, DataError) as error:
-            self._progress.note(f"The number of triples is not known beforehand: {error}")
+            self._progress.note(f"The endpoint cannot count its triples: {error}")
             return None
 
     def _whole(self, answer: Answer, limit: int, expected: int | None) -> Page:
@@ -262,17 +285,12 @@ class Pages:
         if not page.rows and expected is not None and tally.rows < expected:
             take = f" To take what came, say --resume --max-triples {tally.triples}." if tally.triples else ""
             raise Fault(DataError(f"{name} counts {expected:,} triples, but gives none behind row {tally.rows:,}.{take}"))
-        if self._is_stuck(page, limit, expected):
-            raise DataError(f"{name} gave the same page twice: it does not heed OFFSET, so it cannot be read in pages")
+        if expected is not None and tally.rows >= expected and self._last is not None and page.rows and page.content == self._last.content:
+            raise self._stuck()
         return page
 
-    def _is_stuck(self, page: Page, limit: int, expected: int | None) -> bool:
-        """Whether a page is the last one again, though no row that an endpoint repeats can be the reason. Of a user's query nobody can tell."""
-        if self._query.marked or not page.rows or self._last is None or page.content != self._last.content:
-            return False
-        if expected is not None:
-            return self._parts.tally.rows >= expected
-        return self._wanted.order != "none" and page.rows == limit == self._limit > 1  # in order, all different
+    def _stuck(self) -> DataError:
+        return DataError(f"{self._source.name} gives the same page again and again: it does not heed OFFSET, so it cannot be read in pages")
 
     def _tell(self, page: Page) -> None:
         """Says what the user would want to know of a page, and of the one before it, behind which there is more."""
@@ -314,7 +332,8 @@ def read_page(answer: Answer, number: int, name: str, wanted: Wanted, marked: bo
     prefix = "" if wanted.keep_blank_labels else f"page{number}_"
     labels: set[str] = set()
     text = ox.serialize([_relabelled(triple, prefix, labels) for triple in triples], format=ox.RdfFormat.N_TRIPLES)
-    return Page(text or b"", rows + len(problems), len(triples), len(labels), tuple(problems), answer.received, hash(frozenset(triples)))
+    gained = Tally(1, rows + len(problems), len(triples), len(labels), len(problems), answer.received)
+    return Page(text or b"", gained, tuple(problems), hash(frozenset(triples)))
 
 
 def _relabelled(node: Any, prefix: str, labels: set[str]) -> Any:
@@ -338,74 +357,3 @@ def _read_count(answer: Answer) -> int:
         return int(solution[0].value)
     except (SyntaxError, ValueError, TypeError, AttributeError, IndexError, KeyError):
         raise DataError(f"no count could be read from {answer.first_words}") from None
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Parts
-# ---------------------------------------------------------------------------------------------------------------------
-
-
-class Parts:
-    """The pages that came so far, a file each, and the tally, which is written behind each page: a page that it does not count is not there."""
-
-    def __init__(self, directory: Path, fingerprint: str, resume: bool, force: bool) -> None:
-        self._directory, self._fingerprint = directory, fingerprint
-        self.tally = Tally()
-        kept = _read_state(directory / STATE)
-        if kept is None:
-            return
-        theirs, tally = kept
-        if resume and theirs != fingerprint:
-            raise UsageError(f"the pages kept in {directory} are of another endpoint, query or graph. "
-                             "Give the same ones, or say --force without --resume to start anew.")  # fmt: skip
-        if resume:
-            self.tally = tally
-        elif force:
-            files.remove(directory / STATE)
-        else:
-            raise OutputExists(f"{tally.pages:,} pages of an earlier fetch are kept in {directory}: --resume goes on from them, --force starts anew")
-
-    @property
-    def advice(self) -> str:
-        """What a user can do when it has to stop."""
-        pages, triples = self.tally.pages, self.tally.triples
-        return f"{pages:,} pages with {triples:,} triples are kept; the same command with --resume goes on from them." if pages else ""
-
-    def _path(self, number: int) -> Path:
-        return self._directory / f"{number:07}.nt.zst"
-
-    def add(self, page: Page) -> None:
-        """Keeps a page."""
-        tally = self.tally
-        files.write_stream(self._path(tally.pages + 1), [page.text], force=True)
-        tally.pages += 1
-        tally.rows += page.rows
-        tally.triples += page.triples
-        tally.blank_nodes += page.blank_nodes
-        tally.skipped += len(page.problems)
-        tally.received += page.received
-        state = json.dumps({"fingerprint": self._fingerprint, "tally": asdict(tally)})
-        files.write_stream(self._directory / STATE, [state.encode()], force=True)
-
-    def blocks(self, progress: Progress) -> Iterator[bytes]:
-        """All pages, one behind the other."""
-        gathered = bytearray()
-        for number in range(1, self.tally.pages + 1):
-            with files.Input(str(self._path(number)), ".zst") as part:
-                while data := part.read():
-                    gathered += data
-            if len(gathered) >= GATHERED:
-                yield bytes(gathered)
-                gathered.clear()
-            progress.advance(number)
-        if gathered:
-            yield bytes(gathered)
-
-
-def _read_state(path: Path) -> tuple[str, Tally] | None:
-    """The fingerprint and the tally that were kept, if there are any."""
-    try:
-        state = json.loads(path.read_bytes())
-        return str(state["fingerprint"]), Tally(**{name: int(value) for name, value in state["tally"].items()})
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None

@@ -22,11 +22,13 @@ _FORMS = ("SELECT", "ASK", "DESCRIBE", "INSERT", "DELETE", "LOAD", "CLEAR", "DRO
 
 @dataclass(frozen=True)
 class Query:
-    """A CONSTRUCT query without LIMIT and OFFSET; the query that counts its rows, if there is one; whether rows are marked."""
+    """A CONSTRUCT query without LIMIT and OFFSET, whether its rows are sorted or marked, and queries that count its rows, if there are any."""
 
     text: str
-    counting: str | None
+    sorted: bool
     marked: bool
+    counting: str | None = None
+    counting_different: str | None = None
 
     def page(self, limit: int, offset: int) -> str:
         """The query for one page."""
@@ -38,17 +40,22 @@ class Query:
         pattern = "?s ?p ?o" if literals else "?s ?p ?o FILTER(!isLiteral(?o))"
         ordered = "ORDER BY ?s ?p ?o"
         where = f"{{ {{ SELECT ?s ?p ?o WHERE {{ {pattern} }} {ordered} }} }}" if order == "subquery" else f"{{ {pattern} }}"
-        text = f"CONSTRUCT {{ ?s ?p ?o }} WHERE {where}" + (f" {ordered}" if order == "query" else "")
-        return cls(text, f"SELECT (COUNT(*) AS ?rows) WHERE {{ {pattern} }}", marked=False)
+        return cls(
+            text=f"CONSTRUCT {{ ?s ?p ?o }} WHERE {where}{f' {ordered}' if order == 'query' else ''}",
+            sorted=order != "none",
+            marked=False,
+            counting=f"SELECT (COUNT(*) AS ?rows) WHERE {{ {pattern} }}",
+            counting_different=f"SELECT (COUNT(*) AS ?rows) WHERE {{ SELECT DISTINCT ?s ?p ?o WHERE {{ {pattern} }} }}",
+        )
 
     @classmethod
     def given(cls, text: str, order: str) -> Query:
-        """A user's query: its rows marked, and ordered by what its triples are made of, unless it has an order of its own."""
+        """A user's query: its rows marked, and sorted by what its triples are made of, unless it has an order of its own."""
         begin, variables, ordered = _scan(text)
         marked = f"{text[:begin]} _:pykeRow <{MARK}> <{MARK}> . {text[begin:]}"
         if order == "query" and not ordered and variables:
             marked += f"\nORDER BY {' '.join(variables)}"  # on a line of its own: the last one may be a comment
-        return cls(marked, None, marked=True)
+        return cls(marked, sorted=ordered or order == "query", marked=True)
 
 
 def read_query(given: str) -> str:

@@ -18,7 +18,7 @@ def fetch(
     query: Annotated[str | None, typer.Option(help="CONSTRUCT { … } WHERE { … } without LIMIT, or a file with it. [all triples]")] = None,
     graph: Annotated[list[str] | None, typer.Option(help="IRI of a named graph; may be given more than once. [the default graph]")] = None,
     no_literals: Annotated[bool, typer.Option("--no-literals", help="Leave out the triples with literals, and labels with them.")] = False,
-    order: Annotated[str, typer.Option(help="Who sorts, so that pages fit together: query, subquery (Virtuoso beyond 10,000 rows), none.")] = "query",
+    order: Annotated[str | None, typer.Option(help="How pages are sorted: none, query, subquery. [none, and checked; with --query: query]")] = None,
     page_size: Annotated[int, typer.Option(help="Rows to ask for at once.")] = 10_000,
     max_triples: Annotated[int | None, typer.Option(help="Stop when so many have come. [all]")] = None,
     keep_blank_labels: Annotated[bool, typer.Option("--keep-blank-labels", help="Blank nodes have the same labels in every answer.")] = False,
@@ -62,10 +62,11 @@ def fetch(
     table = terminal.new_table("fetched", "", right=(1,))
     table.add_row("triples", f"{fetched.triples:,}")
     rows = [
-        ("the endpoint counted", fetched.expected if fetched.expected != fetched.triples else 0),
+        ("  of them with two pages", fetched.repeats),
+        ("rows that the endpoint counted", fetched.expected),
         ("pages", fetched.pages),
         ("  of them by an earlier run", fetched.resumed_from),
-        ("requests made again", fetched.repeated),
+        ("requests made again", fetched.asked_again),
         ("lines that broke the grammar, skipped", fetched.skipped),
         ("blank nodes, each of one page" if not keep_blank_labels else "blank nodes, counted once per page", fetched.blank_nodes),
     ]
