@@ -67,6 +67,11 @@ def test_prefixes_that_are_given_come_before_the_well_known() -> None:
         lookup(foaf="http://e/").find("foaf:knows")
 
 
+def test_a_prefix_alone_is_no_prefixed_name() -> None:
+    found = lookup(["http://xmlns.com/foaf/0.1/", "http://e/friends"], {1: "foaf"})
+    assert (found.find("foaf"), found.find("foaf:")) == (1, 0)
+
+
 def test_a_namespace_of_the_graph_is_not_guessed() -> None:
     with pytest.raises(UnknownTerm, match="texas"):
         lookup().find("paris:texas")
@@ -104,7 +109,8 @@ def test_a_term_that_is_unknown_is_refused_with_those_that_look_like_it(name: st
     with pytest.raises(UnknownTerm) as caught:
         lookup().find(name)
     assert "Did you mean" in str(caught.value)
-    assert f"<{meant}>" in str(caught.value)
+    assert (meant if meant.startswith("_:") else f"<{meant}>") in str(caught.value)
+    assert "<_:" not in str(caught.value)
 
 
 def test_what_looks_like_nothing_is_refused_with_a_hint() -> None:

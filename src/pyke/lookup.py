@@ -151,8 +151,8 @@ class Lookup:
         """The terms that a name may mean, the likeliest first."""
         if _is_explicit(name):
             return [name[1:-1] if name.startswith("<") else name]
-        prefix, _, rest = name.partition(":")
-        known = self.prefixes.get(prefix) or PREFIXES.get(prefix, "")
+        prefix, colon, rest = name.partition(":")
+        known = (self.prefixes.get(prefix) or PREFIXES.get(prefix, "")) if colon else ""
         return [name, *(namespace + rest for namespace in known.split())]
 
     def _ids(self, wanted: Collection[str]) -> dict[str, int]:
@@ -175,7 +175,7 @@ class Lookup:
             return terms[0]
         if not terms:
             return UnknownTerm(f"no term {name!r} in this graph")
-        listed = ", ".join(f"<{self.terms[term]}>" for term in terms[:MOST_LISTED])
+        listed = ", ".join(self._written(term) for term in terms[:MOST_LISTED])
         more = f" and {len(terms) - MOST_LISTED:,} more" if len(terms) > MOST_LISTED else ""
         return UsageError(f"{len(terms):,} terms have the label {name!r}: {listed}{more}. Name one by its IRI.")
 
@@ -185,9 +185,13 @@ class Lookup:
             hint = f" {prefix}: is no prefix that is known; --prefix {prefix}=IRI makes it one."
         else:
             hint = " A term that occurs only beside literals has no vector unless --count-literals is given to embed."
-        similar = [f"<{self.terms[term]}>" + (f" ({label})" if (label := self.label(term)) else "") for term in self._similar(name)]
+        similar = [self._written(term) + (f" ({label})" if (label := self.label(term)) else "") for term in self._similar(name)]
         meant = f" Did you mean {' or '.join(similar)}?" if similar else ""
         return UnknownTerm(f"no term or label {name!r} in this graph.{meant or hint}")
+
+    def _written(self, term: int) -> str:
+        text = self.terms[term]
+        return text if text.startswith("_:") else f"<{text}>"
 
     def _similar(self, name: str) -> list[int]:
         """Terms whose IRIs, local names or labels look most like a name, the likeliest first."""
