@@ -167,7 +167,7 @@ def test_what_only_rdflib_allows_is_refused() -> None:
         read(graph)
     graph = rdflib.Graph()
     graph.add((rdflib.URIRef("http://e/a"), rdflib.URIRef("http://e/p"), rdflib.Variable("v")))
-    with pytest.raises(SyntaxProblem, match="row 0, column object: 'v' is a Variable, not a text"):
+    with pytest.raises(SyntaxProblem, match="row 0, column object: 'v' is of type Variable, not a text"):
         read(graph)
 
 
@@ -180,7 +180,7 @@ def test_a_missing_value_is_refused_with_row_and_column(form: str, column: int) 
     row: list[Any] = list(GOOD)
     row[column] = None
     source = FORMS[form]([GOOD, row, GOOD])
-    with pytest.raises(SyntaxProblem, match=f"row 1, column {('subject', 'predicate', 'object')[column]}: '.*' is a .*, not a text"):
+    with pytest.raises(SyntaxProblem, match=f"row 1, column {('subject', 'predicate', 'object')[column]}: '.*' is of type .*, not a text"):
         read(source)
     census = read(source, on_error="skip").census
     assert (census.errors, census.statements) == (1, 2)
@@ -190,9 +190,9 @@ def test_a_missing_value_is_refused_with_row_and_column(form: str, column: int) 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (("a", "p", 4.5), "column object: '4.5' is a float, not a text"),
-        (("a", "p", ["b"]), "column object: .* is a list, not a text"),
-        (("a", "p", rdflib.Literal("b")), "column object: 'b' is a Literal, not a text"),
+        (("a", "p", 4.5), "column object: '4.5' is of type float, not a text"),
+        (("a", "p", ["b"]), "column object: .* is of type list, not a text"),
+        (("a", "p", rdflib.Literal("b")), "column object: 'b' is of type Literal, not a text"),
         (("", "p", "b"), "column subject: '' cannot be a name"),
         (("a", "_:p", "b"), "column predicate: the predicate '_:p' is a blank node"),
         (("a", '"p"', "b"), "column predicate: .* cannot be a name"),
@@ -229,6 +229,12 @@ def test_ids_without_a_term_are_refused_with_row_and_column(ids: list[list[int]]
 def test_ids_must_be_whole_numbers_in_three_columns(ids: Any) -> None:
     with pytest.raises(DataError, match="they must be whole numbers in three columns"):
         read((ids, ["a"]))
+
+
+@pytest.mark.parametrize("parameters", [{"format": "turtle"}, {"base": "http://e/"}])
+def test_settings_of_files_say_nothing_about_a_frame(parameters: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="format and base are for files"):
+        read(as_pandas([GOOD]), **parameters)
 
 
 def test_the_terms_of_ids_must_be_a_list() -> None:

@@ -71,13 +71,15 @@ def rows_of(source: object) -> Rows | None:
     given = source if isinstance(source, Sequence) and not isinstance(source, str) else [source]
     for path in given:
         if not isinstance(path, (str, os.PathLike)):
-            raise UsageError(f"a {type(path).__name__} is nothing to read triples from; there can be paths, an rdflib Graph, a DataFrame of pandas "
-                             "or polars, a Table of pyarrow, an array of strings with three columns, or (ids, terms)")  # fmt: skip
+            raise UsageError(f"the type {type(path).__name__} is nothing to read triples from; there can be paths, an rdflib Graph, a DataFrame of "
+                             "pandas or polars, a Table of pyarrow, an array of strings with three columns, or (ids, terms)")  # fmt: skip
     return None
 
 
 def read_batches(rows: Rows, config: Config, census: Census, advance: Callable[[int], None]) -> Iterator[kernels.Batch]:
     """All statements, in the order of the rows, for `ids.Collector`."""
+    if config.format or config.base:
+        raise UsageError("format and base are for files: there is no syntax to a graph in memory")
     ids, cells = rows.numbered()
     texts = [_as_text(cell) for cell in cells]
     wrong = _misplaced(ids, texts)
@@ -158,7 +160,7 @@ def _of_array(array: NDArray[Any]) -> Rows:
 
 def _of_ids(ids: NDArray[np.integer[Any]], given: Iterable[object]) -> Rows:
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise UsageError(f"the terms of ids must be a list of texts, not a {type(given).__name__}")
+        raise UsageError(f"the terms of ids must be a list of texts, not of type {type(given).__name__}")
     terms = list(given)
     if ids.ndim != 2 or ids.shape[1] != 3 or ids.dtype.kind not in "iu":
         raise DataError(f"the ids have the shape {ids.shape} and the type {ids.dtype}; they must be whole numbers in three columns")
@@ -214,7 +216,7 @@ def _as_text(cell: Cell) -> bytes:
 def _complaint(column: int, cell: Cell) -> str:
     """Why a cell cannot stand in a column."""
     if isinstance(cell, _NoText):
-        return f"{str(cell.value)[:60]!r} is a {type(cell.value).__name__}, not a text"
+        return f"{str(cell.value)[:60]!r} is of type {type(cell.value).__name__}, not a text"
     try:
         CELL_READERS[column](cell).encode()
     except ValueError as error:
