@@ -398,6 +398,7 @@ def test_a_missing_library_is_named(pyke: Command, directory: Path, tmp_path: Pa
     monkeypatch.setitem(sys.modules, "pyarrow.compute", None)
     run = pyke("export", directory, "-o", tmp_path / "e.csv")
     assert (run.returncode, "pyke-embeddings[export]" in run.stderr) == (2, True)
+    assert pyke("export", directory, "-o", tmp_path / "e.safetensors").returncode == 0  # needs none
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ImportError, match=r"pyke-embeddings\[export\]"):
