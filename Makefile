@@ -13,8 +13,8 @@ test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(TESTS)
 
 lint: $(READY)
-	$(BIN)/ruff check src tests bench examples
-	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/ruff check src tests bench examples docs
+	$(BIN)/ruff format --check src tests bench examples docs
 	$(BIN)/mypy
 
 # The site, in build/site.
