@@ -248,9 +248,18 @@ def test_a_million_points_are_one_small_picture() -> None:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(10**6, 2)).astype(np.float32)
     key = plots.Key(rng.integers(0, 9, 10**6).astype(np.uint8), maps.PALETTE, [str(n) for n in range(9)])
-    png = plots.drawn(plots.map_figure("many", [plots.Panel("", points)], key, []).figure, "png")
-    assert len(png) < 1_000_000
+    png = plots.small_png(plots.map_figure("many", [plots.Panel("", points)], key, []).figure)
+    assert len(png) < 500_000
     assert np.asarray(Image.open(io.BytesIO(png)).convert("L")).min() < 128
+
+
+def test_fewer_colours_in_a_file_look_the_same(embedding: Embedding) -> None:
+    figure = figure_of(embedding).figure
+    full, small = plots.drawn(figure, "png"), plots.small_png(figure)
+    shown, meant = (np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), int) for png in (small, full))
+    assert len(small) < len(full)
+    assert np.abs(shown - meant).max() < 40
+    assert np.abs(shown - meant).mean() < 0.2
 
 
 def test_a_few_of_many_that_lie_far_out_are_counted_and_do_not_shrink_the_rest() -> None:
@@ -328,6 +337,7 @@ def test_the_command_tells_what_it_drew(pyke: Command, stored: Path, tmp_path: P
         (["-o", "map.png", "--sample", "0"], 2, "at least 1"),
         (["-o", "map.png", "--labels", "-1"], 2, "at least 0"),
         (["-o", "map.png", "--seed", "-1"], 2, "at least 0"),
+        (["-o", "map.png", "--dpi", "5000"], 2, "20 to 1200"),
         (["-o", "map.png", "--highlight", "http://e/hermitt"], 66, "http://e/hermit"),
         (["-o", "map.png", "--label", "http://nowhere"], 66, "http://nowhere"),
         (["-o", "map.png", "--only-types", "smith,Nobody"], 66, "Nobody"),

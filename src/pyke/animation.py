@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -26,7 +25,6 @@ MOST_FRAMES = 120  # of longer runs, every second iteration is kept, or every th
 PICTURES_PER_FRAME = 3  # two between an iteration and the next
 PICTURES_PER_SECOND = 15
 FIRST_SECONDS, LAST_SECONDS = 0.8, 2.0  # that the start and the end are shown
-GIF_COLOURS = 64
 
 
 def draw(embedding: Embedding, path: str | Path, view: View, *, force: bool = False, progress: Progress | None = None) -> Drawn:
@@ -52,7 +50,8 @@ def draw(embedding: Embedding, path: str | Path, view: View, *, force: bool = Fa
         for picture in plots.film(title, between, captions, cast.key()):
             pictures.append(picture)
             progress.advance(len(pictures))
-        content = _mp4(pictures) if ending == ".mp4" else _gif(pictures)
+        often = _times_shown(len(pictures))
+        content = _mp4(pictures, often) if ending == ".mp4" else plots.gif(pictures, [times * 1000 // PICTURES_PER_SECOND for times in often])
     files.write_stream(path, [content], force)
     return Drawn(str(path), len(content), len(cast.ids), cast.left_out, 0, len(cast.ids), cast.legend, (), "film")
 
@@ -100,17 +99,6 @@ def _times_shown(pictures: int) -> list[int]:
     return often
 
 
-def _gif(pictures: Sequence[NDArray[np.uint8]]) -> bytes:
-    from PIL import Image
-
-    palette = Image.fromarray(pictures[-1]).quantize(GIF_COLOURS, Image.Quantize.MAXCOVERAGE)
-    first, *others = [Image.fromarray(picture).quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
-    durations = [often * 1000 // PICTURES_PER_SECOND for often in _times_shown(len(pictures))]
-    buffer = io.BytesIO()
-    first.save(buffer, "GIF", save_all=True, append_images=others, duration=durations, loop=0)
-    return buffer.getvalue()
-
-
 def _ffmpeg() -> str:
     program = shutil.which("ffmpeg")
     if program is None:
@@ -118,12 +106,12 @@ def _ffmpeg() -> str:
     return program
 
 
-def _mp4(pictures: Sequence[NDArray[np.uint8]]) -> bytes:
+def _mp4(pictures: Sequence[NDArray[np.uint8]], often: Sequence[int]) -> bytes:
     height, width, _ = pictures[0].shape
     command = [_ffmpeg(), "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(PICTURES_PER_SECOND), "-i", "-"]
     # Even sizes, as most players need; in fragments, which can be written to a pipe.
-    command += ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4", "-"]
-    stream = b"".join(picture.tobytes() * often for picture, often in zip(pictures, _times_shown(len(pictures)), strict=True))
+    command += ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white", "-pix_fmt", "yuv420p", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4", "-"]
+    stream = b"".join(picture.tobytes() * times for picture, times in zip(pictures, often, strict=True))
     ended = subprocess.run(command, input=stream, capture_output=True, check=False)
     if ended.returncode:
         raise WriteError(f"ffmpeg made no film: {ended.stderr.decode('utf-8', 'replace').strip()[-500:]}")

@@ -54,6 +54,7 @@ class View:
     sample: int | None = None  # points, if there are more
     seed: int = 0  # of the sample and of the order in which points are drawn
     title: str = ""
+    dpi: int = plots.DPI  # dots per inch of a figure
     prefixes: Mapping[str, str] = field(default_factory=dict)  # for the names of terms
 
     def __post_init__(self) -> None:
@@ -63,6 +64,8 @@ class View:
             raise UsageError(f"the sample is {self.sample}; it must be at least 1")
         if self.labels < 0:
             raise UsageError(f"the number of labels is {self.labels}; it must be at least 0")
+        if not 20 <= self.dpi <= 1200:
+            raise UsageError(f"the figure has {self.dpi} dots per inch; it must have 20 to 1200")
         if self.seed < 0:
             raise UsageError(f"the seed is {self.seed}; it must be at least 0")
 
@@ -143,8 +146,9 @@ def draw(embedding: Embedding, path: str | Path, view: View, *, force: bool = Fa
         content = page(embedding, cast, title, panels[-1].points[None, cast.ids], [0], named)
         kind, count = "page", len(named)
     else:
-        drawing = plots.map_figure(title, [_looked_at(panel, cast) for panel in panels], cast.key(), cast.labels, cast.ringed)
-        content = plots.drawn(drawing.figure, path.suffix[1:].lower())
+        drawing = plots.map_figure(title, [_looked_at(panel, cast) for panel in panels], cast.key(), cast.labels, cast.ringed, view.dpi)
+        form = path.suffix[1:].lower()
+        content = plots.small_png(drawing.figure, view.dpi) if form == "png" else plots.drawn(drawing.figure, form, view.dpi)
         missing = [text for row, text in cast.labels[: cast.asked] if row in drawing.without_place]
         outside = drawing.outside
         kind, count = "density" if drawing.is_density else "points", len(cast.ids)

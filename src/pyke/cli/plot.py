@@ -32,6 +32,7 @@ def plot(
     sample: Annotated[int | None, typer.Option(help="Points at most, drawn at random. [all]", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     title: Annotated[str, typer.Option(help="Title. [counts and source]", show_default=False)] = "",
+    dpi: Annotated[int, typer.Option(help="Dots per inch of a figure, which is 9 inches wide or more.")] = 130,
     prefix: Annotated[list[str] | None, typer.Option(metavar="NAME=IRI", help="A prefix beside the well-known ones.")] = None,
     force: Force = False,
     json_: AsJson = False,
@@ -45,7 +46,7 @@ def plot(
         drawn = load(directory).plot(
             output, animate=animate, force=force, progress=progress, method=method, three_d=three_d, before_and_after=before_and_after,
             only_types=[name for name in (only_types or "").split(",") if name], highlight=highlight or (), label=label or (), labels=labels,
-            sample=sample, seed=seed, title=title, prefixes=parse_prefixes(prefix or []),
+            sample=sample, seed=seed, title=title, dpi=dpi, prefixes=parse_prefixes(prefix or []),
         )  # fmt: skip
     if json_:
         terminal.print_json(asdict(drawn))

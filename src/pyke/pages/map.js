@@ -21,6 +21,7 @@ const colours = data.legend.map(group => [1, 3, 5].map(at => parseInt(group.colo
 const shownGroups = new Uint8Array(data.legend.length).fill(1);
 const flat = new Float32Array(2 * count);  // where points lie in the plane, before moving and zooming
 const view = {x: 0, y: 0, scale: 1, tilt: data.view[0] * Math.PI / 180, turn: data.view[1] * Math.PI / 180, frame: frames - 1};
+const room = {width: 0, height: 0};  // of the canvas, kept here: asking the document for each point would take seconds
 let names = null, nameOf = null, found = [], waiting = false, playing = 0;
 
 function unpacked(text) {
@@ -54,8 +55,13 @@ function bounds(coordinate) {
   return [Math.max(sorted[0], sorted[out] - room), Math.min(sorted[count - 1], sorted[count - 1 - out] + room)];
 }
 
+function measure() {
+  room.width = canvas.clientWidth;
+  room.height = canvas.clientHeight;
+}
+
 function seeAll() {
-  const room = element("map").getBoundingClientRect(), panel = document.querySelector("aside").getBoundingClientRect();
+  const panel = document.querySelector("aside").getBoundingClientRect();
   const beside = panel.width < room.width / 2;  // else the panel is below
   const width = room.width - (beside ? panel.width + 24 : 0), height = room.height - (beside ? 0 : panel.height);
   const [left, right] = bounds(0), [low, high] = bounds(1);
@@ -65,8 +71,8 @@ function seeAll() {
   view.y = (low + high) / 2 - (room.height - height) / 2 / view.scale;
 }
 
-const across = i => (flat[2 * i] - view.x) * view.scale + canvas.clientWidth / 2;
-const down = i => canvas.clientHeight / 2 - (flat[2 * i + 1] - view.y) * view.scale;
+const across = i => (flat[2 * i] - view.x) * view.scale + room.width / 2;
+const down = i => room.height / 2 - (flat[2 * i + 1] - view.y) * view.scale;
 const isShown = i => shownGroups[groups[i]] === 1;
 
 // -- drawing --------------------------------------------------------------------------------------------------------------
@@ -77,7 +83,7 @@ function redraw() {
 
 function draw() {
   waiting = false;
-  const ratio = Math.min(devicePixelRatio || 1, 2), width = canvas.clientWidth, height = canvas.clientHeight;
+  const ratio = Math.min(devicePixelRatio || 1, 2), {width, height} = room;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
   }
@@ -123,12 +129,15 @@ function drawDensity(ratio) {
     sums[at] += colour[0]; sums[at + 1] += colour[1]; sums[at + 2] += colour[2];
     most = Math.max(most, ++sums[at + 3]);
   }
-  const image = context.createImageData(width, height), pixels = image.data, top = Math.log(Math.max(most, 2));
+  const upTo = new Float64Array(most + 1);  // pixels with at most so many points: opacity is spread evenly over what occurs
+  for (let at = 3; at < sums.length; at += 4) if (sums[at]) upTo[sums[at]]++;
+  for (let points = 1; points <= most; points++) upTo[points] += upTo[points - 1];
+  const image = context.createImageData(width, height), pixels = image.data;
   for (let at = 0; at < sums.length; at += 4) {
     const points = sums[at + 3];
     if (!points) continue;
     for (let channel = 0; channel < 3; channel++) pixels[at + channel] = sums[at + channel] / points;
-    pixels[at + 3] = 255 * (0.4 + 0.6 * Math.log(points) / top);
+    pixels[at + 3] = 255 * (0.4 + 0.6 * upTo[points] / upTo[most]);
   }
   context.putImageData(image, 0, 0);
 }
@@ -232,13 +241,13 @@ function goTo(i) {
   view.y = flat[2 * i + 1];
   found = [i];
   redraw();
-  showTip(i, canvas.clientWidth / 2, canvas.clientHeight / 2);
+  showTip(i, room.width / 2, room.height / 2);
 }
 
 // -- hands ------------------------------------------------------------------------------------------------------------------------
 
-function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
-  const right = (x - canvas.clientWidth / 2) / view.scale, up = (canvas.clientHeight / 2 - y) / view.scale;
+function zoom(factor, x = room.width / 2, y = room.height / 2) {
+  const right = (x - room.width / 2) / view.scale, up = (room.height / 2 - y) / view.scale;
   view.scale *= factor;
   view.x += right * (1 - 1 / factor);
   view.y += up * (1 - 1 / factor);
@@ -279,7 +288,7 @@ canvas.addEventListener("wheel", event => { event.preventDefault(); zoom(Math.ex
 canvas.addEventListener("dblclick", () => { seeAll(); redraw(); });
 canvas.addEventListener("keydown", press);
 element("search").addEventListener("input", search);
-addEventListener("resize", redraw);
+addEventListener("resize", () => { measure(); redraw(); });
 
 data.legend.forEach((group, number) => {
   const row = document.createElement("label"), box = document.createElement("input"), dot = document.createElement("span");
@@ -332,6 +341,7 @@ if (frames > 1) {
   });
 }
 
+measure();
 showFrame(frames - 1);
 seeAll();
 readNames();
