@@ -130,32 +130,40 @@ def _cell(value: object) -> Cell:
     return str(value) if type(value) in (str, np.str_) else _NoText(value)
 
 
-def _of_columns(name: str, shape: tuple[int, ...], names: Sequence[object], columns: Callable[[], Sequence[Iterable[object]]]) -> Rows:
+Columns: TypeAlias = Callable[[slice], Sequence[Iterable[object]]]  # those of some rows: texts take much more memory in Python than in a frame
+
+
+def _of_columns(name: str, shape: tuple[int, ...], names: Sequence[object], columns: Columns) -> Rows:
     if shape[1] != 3:
         raise DataError(f"the {name} has {shape[1]} columns instead of three: {', '.join(COLUMNS)}")
     found = tuple(str(column).strip().lower() for column in names)
     if meant := [header for header in HEADERS if set(header) == set(found) and header != found]:
         raise DataError(f"the {name} has the columns {', '.join(found)}; their order must be {', '.join(meant[0])}")
-    return Rows(name, shape[0], lambda: _number(chain.from_iterable(zip(*columns(), strict=True))))
+
+    def cells() -> Iterator[object]:
+        for begin in range(0, shape[0], ROWS_AT_ONCE):
+            yield from chain.from_iterable(zip(*columns(slice(begin, begin + ROWS_AT_ONCE)), strict=True))
+
+    return Rows(name, shape[0], lambda: _number(cells()))
 
 
 def _of_pandas(frame: Any) -> Rows:
-    return _of_columns("pandas DataFrame", frame.shape, frame.columns, lambda: [frame.iloc[:, column].tolist() for column in range(3)])
+    return _of_columns("pandas DataFrame", frame.shape, frame.columns, lambda rows: [frame.iloc[rows, column].tolist() for column in range(3)])
 
 
 def _of_polars(frame: Any) -> Rows:
-    return _of_columns("polars DataFrame", frame.shape, frame.columns, lambda: [column.to_list() for column in frame.get_columns()])
+    return _of_columns("polars DataFrame", frame.shape, frame.columns, lambda rows: [column.to_list() for column in frame[rows].get_columns()])
 
 
 def _of_arrow(table: Any) -> Rows:
-    return _of_columns("pyarrow Table", table.shape, table.column_names, lambda: [column.to_pylist() for column in table.columns])
+    return _of_columns("pyarrow Table", table.shape, table.column_names, lambda rows: [column[rows].to_pylist() for column in table.columns])
 
 
 def _of_array(array: NDArray[Any]) -> Rows:
     if array.ndim != 2 or array.dtype.kind not in "OUT":
         raise DataError(f"the array has the shape {array.shape} and the type {array.dtype}; it must have three columns of strings. "
                         "Numbers of terms come with their terms: (ids, terms).")  # fmt: skip
-    return _of_columns("array", array.shape, (), array.T.tolist)
+    return _of_columns("array", array.shape, (), lambda rows: array[rows].T.tolist())
 
 
 def _of_ids(ids: NDArray[np.integer[Any]], given: Iterable[object]) -> Rows:
