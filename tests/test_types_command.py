@@ -105,6 +105,12 @@ def test_what_is_stated_of_a_typed_term_is_marked(pyke: Command, out: Path) -> N
     assert "stated in the graph" in pyke("types", out, "--mu", "20", "--explain", "http://e/smith/9").stdout
 
 
+def test_a_term_that_is_like_nobody_is_said_to_be(pyke: Command, out: Path) -> None:
+    run = pyke("types", out, "--mu", MU, "--explain", "http://e/Tool")
+    assert run.returncode == 0
+    assert "Nothing can be said" in run.stdout
+
+
 def test_labels_from_graphs_are_harmless(pyke: Command, out: Path) -> None:
     run = pyke("types", out, "--mu", MU, "--explain", "[red]berta\x1b[31m")
     assert "[red]Berta\\u001b[31m" in run.stdout
@@ -135,6 +141,8 @@ def test_an_unknown_term_is_refused_with_what_may_be_meant(pyke: Command, out: P
         (("--report", "report.txt"), 2, "ending"),
         (("--min-confidence", "80"), 2, "from 0 to 1"),
         (("--precision", "nan"), 2, "from 0 to 1"),
+        (("--min-confidence", "0.9", "--precision", "0.9"), 2, "one of them"),
+        (("--explain", "http://e/smith/0", "-o", "found.nt"), 2, "writes nothing"),
         (("--mu", "0"), 2, "at least 1"),
         (("--mu", "1000"), 65, "Take a smaller μ"),
         (("--threads", "-1"), 2, "threads"),

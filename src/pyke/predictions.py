@@ -173,8 +173,9 @@ def syntax_of(path: str | os.PathLike[str]) -> tuple[str, Callable[[Prediction, 
 
 def _statements(predictions: Predictions, begin: str, one: Callable[[Prediction, str], str]) -> Iterator[bytes]:
     yield begin.encode()
+    predicate = predictions.type_predicate
     for block in predictions.blocks(np.flatnonzero(predictions.nameable)):
-        yield "".join(one(Prediction(*row), predictions.type_predicate) for row in zip(*block.values(), strict=True)).encode()
+        yield "".join(one(Prediction(*row), predicate) for row in zip(*block.values(), strict=True)).encode()
 
 
 def _are_blank(terms: Terms, ids: Ids) -> NDArray[np.bool_]:

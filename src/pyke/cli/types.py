@@ -25,7 +25,7 @@ def types(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write them: .nt; .ttl or .trig with confidence; or .csv, .tsv, .jsonl, .parquet.")
     ] = None,
-    min_confidence: Annotated[float, typer.Option(help="Leave out predictions that are less likely to be right.")] = 0.8,
+    min_confidence: Annotated[float | None, typer.Option(help="Leave out predictions that are less likely to be right. [0.8]")] = None,
     precision: Annotated[float | None, typer.Option(help="Instead: as many predictions as there can be, this part of them right.")] = None,
     only_untyped: Annotated[
         bool, typer.Option("--only-untyped/--also-typed", help="Ask subjects without a type only, or those with types for further ones.")
@@ -43,7 +43,12 @@ def types(
 ) -> None:
     """Predict missing types, each with the chance that it is right, and write them as RDF."""
     from pyke.embedding import load
+    from pyke.errors import UsageError
 
+    if min_confidence is not None and precision is not None:
+        raise UsageError("--min-confidence or --precision: one of them")
+    if explain is not None and (output or report):
+        raise UsageError("--explain tells about one term and writes nothing: leave out --output and --report")
     embedding = load(directory)
     if explain is not None:
         from pyke.explanation import explain as tell
@@ -62,8 +67,8 @@ def types(
         check_report(report)
     with terminal.Shown() as progress:
         found = predict_types(
-            embedding, mu=mu, min_confidence=min_confidence, precision=precision, only_untyped=only_untyped, exact=exact or None, threads=threads,
-            progress=progress,
+            embedding, mu=mu, min_confidence=0.8 if min_confidence is None else min_confidence, precision=precision, only_untyped=only_untyped,
+            exact=exact or None, threads=threads, progress=progress,
         )  # fmt: skip
         if output:
             found.write(output, force)
@@ -123,6 +128,8 @@ def _show_explanation(found: Explanation, json_: bool) -> None:
     others = {one.other: one.label for one in found.shared if one.other is not None}
     names = _short_names(kinds | {voter.term: voter.label for voter in found.voters} | others | {one.predicate: None for one in found.shared})
     terminal.out().print(terminal.inert(f"{found.label or ''} <{found.term}>".strip()), highlight=False)
+    if not found.votes:
+        terminal.out().print("Nothing can be said: no typed neighbour has a predicate, on the same side of it, in common with it.")
     _print_rows("Votes", ("type", "votes", ""), [
         (names[vote.type], f"{vote.votes} of {len(found.voters)}", "stated in the graph" if vote.stated else "") for vote in found.votes
     ], right=(1,))  # fmt: skip
