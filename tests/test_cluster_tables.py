@@ -78,13 +78,13 @@ def test_clusters_are_those_of_hdbscan_the_largest_first(embedding: Embedding, f
 
 def test_names_tell_what_members_share_and_others_do_not(found: ClusterTable) -> None:
     """Streets are grouped by town, and people are one group."""
-    assert {one.name for one in found.clusters} == {"Person · livesIn", *(f"is hasStreet of {town.title()}" for town in TOWNS)}
+    assert {one.name for one in found.clusters} == {"Person · livesIn", *(f"← hasStreet {town.title()}" for town in TOWNS)}
 
 
 def test_shares_are_those_of_a_plain_loop(embedding: Embedding, found: ClusterTable) -> None:
     terms = [embedding.terms[i] for i in found.ids]
     triples = [tuple(embedding.terms[i].removeprefix("http://e/") for i in triple) for triple in embedding.triples]
-    having = {f"is hasStreet of {town.title()}": {o for s, p, o in triples if (s, p) == (town, "hasStreet")} for town in TOWNS}
+    having = {f"← hasStreet {town.title()}": {o for s, p, o in triples if (s, p) == (town, "hasStreet")} for town in TOWNS}
     having |= {"livesIn": {s for s, p, _ in triples if p == "livesIn"}, "Person": {s for s, _, o in triples if o == "Person"}}
     for one in found.clusters:
         inside = members(embedding, found, one.number)
@@ -144,7 +144,7 @@ def test_a_cluster_of_many_classes_says_so(tmp_path: Path) -> None:
 def test_where_no_object_is_shared_the_predicate_alone_names_a_cluster(tmp_path: Path) -> None:
     each = [f"{letter} owns {letter}1" for letter in "abc"] + [f"{letter}2 sees {letter}" for letter in "def"]
     owners, seen = described(write(tmp_path / "g.nt", *each), "abc", "def")
-    assert (owners.name, seen.name) == ("owns", "is sees of something")
+    assert (owners.name, seen.name) == ("owns", "← sees")
 
 
 def test_a_literal_counts_for_its_predicate(tmp_path: Path) -> None:

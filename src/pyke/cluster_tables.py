@@ -2,7 +2,7 @@
 
 A share is the part of a cluster's members with a class or a context; the usual share is that among all terms that were clustered. What
 tells most of a cluster has the largest share · ln(share / usual share): members have it often, and others seldom. A context of a term
-is a predicate and what it leads to, `year 2007`, or where it comes from, `is author of …`; if no context is common, the predicate alone.
+is a predicate and what it leads to, `livesIn Oslo`, or where it comes from, `← hasStreet Oslo`; if no context is common, the predicate alone.
 """
 
 from __future__ import annotations
@@ -237,8 +237,8 @@ def _context_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> lis
 
 def _context_text(embedding: Embedding, role: int, other: int = LITERAL) -> str:
     readable = embedding.lookup().readable
-    predicate, other_name = readable(role // 2), "" if other == LITERAL else _short(readable(other))
-    return f"is {predicate} of {other_name or 'something'}" if role % 2 else f"{predicate} {other_name}".rstrip()
+    other_name = "" if other == LITERAL else _short(readable(other))
+    return f"{'← ' if role % 2 else ''}{readable(role // 2)} {other_name}".rstrip()
 
 
 def _short(text: str) -> str:

@@ -107,5 +107,5 @@ def _show(embedding: Embedding, found: ClusterTable, output: Path) -> None:
     more = f" {len(found.clusters) - MOST_SHOWN:,} smaller ones are not shown; --summary FILE writes all." if len(found.clusters) > MOST_SHOWN else ""
     how = "" if found.exact else " Clusters are approximate: made from a graph of nearest neighbours; --exact takes longer."
     noise = f"{found.noise:,} of {len(found.ids):,} terms ({found.noise / len(found.ids):.0%}) are in none: noise."
-    shares = "Shares are those of the members, in brackets those of all terms."
+    shares = "Shares are those of the members, in brackets those of all terms; ← p x: they are what x has as p."
     terminal.out().print(terminal.inert(f"{len(found.clusters):,} clusters in {output}; {noise} {shares}{more}{how}"), highlight=False)
