@@ -106,6 +106,18 @@ def test_only_some_types_are_shown(embedding: Embedding, name: str) -> None:
     assert [group.name for group in cast.legend] == ["smith"]
 
 
+def test_a_name_of_two_classes_is_refused_with_both(tmp_path: Path) -> None:
+    twice = embedded(tmp_path, f"<http://e/a> {TYPE} <http://e/C> .\n<http://e/b> {TYPE} <http://f/C> .\n")
+    with pytest.raises(UsageError, match="<http://e/C>, <http://f/C>"):
+        maps.choose(twice, View(only_types=["C"]))
+
+
+def test_a_class_goes_before_other_terms_of_its_name(tmp_path: Path) -> None:
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    chairs = "".join(f'<http://e/{i}> {TYPE} <http://e/Chair> .\n<http://e/{i}> {label} "Chair" .\n' for i in range(3))
+    assert len(maps.choose(embedded(tmp_path, chairs), View(only_types=["Chair"])).ids) == 3
+
+
 def test_a_type_that_nobody_has_is_refused_with_those_that_there_are(embedding: Embedding) -> None:
     with pytest.raises(UnknownTerm, match="frequent ones are baker, smith, weaver"):
         maps.choose(embedding, View(only_types=["http://e/baker/1"]))
@@ -322,7 +334,7 @@ def test_the_command_tells_what_it_drew(pyke: Command, stored: Path, tmp_path: P
     assert (told["points"], told["left_out"], told["drawn_as"]) == (30, 49, "points")
     assert [(group["name"], group["count"]) for group in told["legend"]][:1] == [("baker", 21)]
     shown = pyke("plot", stored, "-o", tmp_path / "map.png", "--sample", "30", "--force")
-    assert "49 terms are not shown" in shown.stdout
+    assert "49 more terms are not shown" in shown.stdout
     assert re.search(r"baker +21", shown.stdout)
 
 

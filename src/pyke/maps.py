@@ -8,6 +8,7 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -21,7 +22,7 @@ from pyke import files, plots, simulation
 from pyke.config import Config
 from pyke.embedding import Embedding
 from pyke.errors import DamagedStore, DivergedError, UnknownTerm, UsageError
-from pyke.graph import LITERAL, Floats, Ids, Matrix
+from pyke.graph import Floats, Ids, Matrix
 from pyke.lookup import Lookup, texts_at
 from pyke.pipeline import Run
 from pyke.progress import Progress
@@ -118,7 +119,7 @@ class Drawn:
         if all(group.term is None for group in self.legend):
             said.append("No subject has a type: all points have one colour. If another predicate gives types, embed with --type-predicate IRI.")
         if self.left_out:
-            said.append(f"{self.left_out:,} terms are not shown: a sample was asked for, or is the rule for films.")
+            said.append(f"{self.left_out:,} more terms are not shown: this is a sample, and --sample says how large.")
         if self.outside:
             said.append(f"{self.outside:,} points lie far out, beyond the borders of the figure; a page (.html) has them all.")
         if self.named < self.points:
@@ -234,16 +235,19 @@ def ranked(types: Ids, classes: Sequence[int], terms: int) -> NDArray[np.int64]:
 
 
 def _class_of(embedding: Embedding, lookup: Lookup, name: str) -> int:
-    """The class that a name means: as any term is named, or as the legend calls it."""
+    """The class that a name means: as the legend calls it, or as any term is named."""
     classes, counts = np.unique(embedding.types[:, 1], return_counts=True)
-    try:
-        found = lookup.find(name)
-    except UnknownTerm:
-        found = next((term for term in classes.tolist() if lookup.readable(term).casefold() == name.casefold()), LITERAL)
-    if found not in classes:
-        frequent = [lookup.readable(term) for term in classes[np.argsort(-counts, kind="stable")[: len(PALETTE)]].tolist()]
-        raise UnknownTerm(f"no subject has the type {name!r}" + (f"; frequent ones are {', '.join(frequent)}" if frequent else ": none has any type"))
-    return found
+    called = [term for term in classes.tolist() if lookup.readable(term).casefold() == name.casefold()]
+    if len(called) > 1:
+        raise UsageError(
+            f"{len(called)} classes are called {name}: {', '.join(f'<{lookup.terms[term]}>' for term in called[:5])}. Name one by its IRI."
+        )
+    with suppress(UnknownTerm):
+        found = called[0] if called else lookup.find(name)
+        if found in classes:
+            return found
+    frequent = [lookup.readable(term) for term in classes[np.argsort(-counts, kind="stable")[: len(PALETTE)]].tolist()]
+    raise UnknownTerm(f"no subject has the type {name!r}" + (f"; frequent ones are {', '.join(frequent)}" if frequent else ": none has any type"))
 
 
 def _sampled(order: NDArray[Any], always: Sequence[int], size: int | None) -> NDArray[Any]:

@@ -57,4 +57,5 @@ def plot(
     terminal.out().print(table)
     for line in drawn.notes():
         terminal.out().print(terminal.inert(line), highlight=False)
-    terminal.out().print(f"{drawn.points:,} points in [bold]{terminal.inert(drawn.output)}[/], {format_size(drawn.bytes)}.", highlight=False)
+    points = f"{drawn.points:,} point{'' if drawn.points == 1 else 's'}"
+    terminal.out().print(f"{points} in [bold]{terminal.inert(drawn.output)}[/], {format_size(drawn.bytes)}.", highlight=False)
