@@ -329,11 +329,13 @@ def read_page(answer: Answer, number: int, name: str, wanted: Wanted, marked: bo
     if problems and not quads:
         raise Fault(DataError(f"{problems[0]}. No line of this page could be read: {answer.first_words}"))
     rows = sum(quad.predicate.value == MARK for quad in quads) if marked else len(triples)
-    prefix = "" if wanted.keep_blank_labels else f"page{number}_"
     labels: set[str] = set()
-    text = ox.serialize([_relabelled(triple, prefix, labels) for triple in triples], format=ox.RdfFormat.N_TRIPLES)
+    text = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES) or b""
+    if b"_:" in text:
+        prefix = "" if wanted.keep_blank_labels else f"page{number}_"
+        text = ox.serialize([_relabelled(triple, prefix, labels) for triple in triples], format=ox.RdfFormat.N_TRIPLES) or b""
     gained = Tally(1, rows + len(problems), len(triples), len(labels), len(problems), answer.received)
-    return Page(text or b"", gained, tuple(problems), hash(frozenset(triples)))
+    return Page(text, gained, tuple(problems), hash(frozenset(triples)))
 
 
 def _relabelled(node: Any, prefix: str, labels: set[str]) -> Any:
