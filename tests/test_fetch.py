@@ -27,7 +27,7 @@ import pyoxigraph as ox
 import pytest
 
 import pyke as package
-from conftest import FAMILY, Command
+from conftest import FAMILY, ROOT, Command
 from pyke import endpoint as endpoint_module
 from pyke.errors import DataError, EmptyGraph, Interrupted, MissingLibrary, NoInput, OutputExists, PykeError, UsageError
 from pyke.fetching import Fetched, fetch
@@ -847,6 +847,20 @@ def test_the_command_stopped_by_a_signal_says_how_to_go_on(bad: Bad, tmp_path: P
     assert (stopped.returncode, "the same command with --resume goes on" in stopped.stderr) == (130, True)
     assert pyke("fetch", bad.query, "-o", tmp_path / "g.nt", "--page-size", "3", "--resume").returncode == 0
     assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
+
+
+def test_the_page_about_it_is_true(oxigraph: Oxigraph, tmp_path: Path, pyke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    oxigraph.load("".join(f"{quad.triple} .\n" for quad in ox.parse(path=ROOT / "examples" / "father.ttl")))
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "how-to" / "fetch.md").read_text().replace("http://localhost:7878/query", oxigraph.query)
+    (command,) = re.findall(r"^    pyke (.*father.*)$", page, re.MULTILINE)
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    counts = re.compile(r"(triples|counted|pages) +(\d+)")
+    assert counts.findall(pyke(*command.split()).stdout) == counts.findall(shown)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert (names["fetched"].triples, names["fetched"].pages) == (18, 4)
 
 
 @pytest.mark.parametrize(
