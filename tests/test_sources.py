@@ -234,7 +234,7 @@ def test_ids_must_be_whole_numbers_in_three_columns(ids: Any) -> None:
 @pytest.mark.parametrize("parameters", [{"format": "turtle"}, {"base": "http://e/"}])
 def test_settings_of_files_say_nothing_about_a_frame(parameters: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="format and base are for files"):
-        read(as_pandas([GOOD]), **parameters)
+        pyke.embed(as_pandas([GOOD]), **parameters)
 
 
 def test_the_terms_of_ids_must_be_a_list() -> None:

@@ -167,7 +167,10 @@ def embed(source: Source, *, preset: str = "default", progress: Progress | None 
     >>> len(e.nearest("http://example.com/father#anna", k=3))
     3
     """
-    return Run(source, Config.preset(preset, **parameters), progress).embed()
+    run = Run(source, Config.preset(preset, **parameters), progress)
+    if run.rows and (run.config.format or run.config.base):
+        raise UsageError(f"format and base are for files, not for {run.rows.name}")
+    return run.embed()
 
 
 def embed_to(

@@ -78,8 +78,6 @@ def rows_of(source: object) -> Rows | None:
 
 def read_batches(rows: Rows, config: Config, census: Census, advance: Callable[[int], None]) -> Iterator[kernels.Batch]:
     """All statements, in the order of the rows, for `ids.Collector`."""
-    if config.format or config.base:
-        raise UsageError("format and base are for files: there is no syntax to a graph in memory")
     ids, cells = rows.numbered()
     texts = [_as_text(cell) for cell in cells]
     wrong = _misplaced(ids, texts)
