@@ -232,7 +232,7 @@ def test_ids_must_be_whole_numbers_in_three_columns(ids: Any) -> None:
 
 
 @pytest.mark.parametrize("parameters", [{"format": "turtle"}, {"base": "http://e/"}])
-def test_settings_of_files_say_nothing_about_a_frame(parameters: dict[str, str]) -> None:
+def test_settings_of_files_say_nothing_about_a_frame(parameters: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="format and base are for files"):
         pyke.embed(as_pandas([GOOD]), **parameters)
 

@@ -47,10 +47,10 @@ class Run:
         self.sizes = Sizes()
         self.stages: list[Stage] = []
         self.similarity = springs.similarity(config.similarity)
-        self.rows = None if inputs is None else sources.rows_of(inputs)
-        given = () if inputs is None or self.rows else [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-        self.documents = [] if inputs is None or self.rows else documents.find_documents(given, config.format)
-        self.passed_over = documents.count_passed_over(given)
+        found = None if inputs is None else sources.rows_or_paths(inputs)
+        self.rows = found if isinstance(found, sources.Rows) else None
+        self.documents = documents.find_documents(found, config.format) if isinstance(found, list) else []
+        self.passed_over = documents.count_passed_over(found) if isinstance(found, list) else 0
 
     def embed(self, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Embedding:
         """Runs every stage that no checkpoint has the result of."""

@@ -61,19 +61,19 @@ class Rows:
     syntax: str = "tsv"  # which names may be anything; "ntriples" checks IRIs
 
 
-def rows_of(source: object) -> Rows | None:
-    """The statements of a source; None if it names files. Anything else is refused."""
+def rows_or_paths(source: object) -> Rows | list[str | os.PathLike[str]]:
+    """The statements that a source holds, or the paths that it names. Anything else is refused."""
     for kind in type(source).__mro__:
         if of := _KINDS.get((kind.__module__.split(".")[0], kind.__name__)):
             return of(source)
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], np.ndarray):
         return _of_ids(*source)
-    given = source if isinstance(source, Sequence) and not isinstance(source, str) else [source]
-    for path in given:
+    paths: list[Any] = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
+    for path in paths:
         if not isinstance(path, (str, os.PathLike)):
             raise UsageError(f"the type {type(path).__name__} is nothing to read triples from; there can be paths, an rdflib Graph, a DataFrame of "
                              "pandas or polars, a Table of pyarrow, an array of strings with three columns, or (ids, terms)")  # fmt: skip
-    return None
+    return paths
 
 
 def read_batches(rows: Rows, config: Config, census: Census, advance: Callable[[int], None]) -> Iterator[kernels.Batch]:
