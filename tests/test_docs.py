@@ -20,9 +20,12 @@ import pytest
 from conftest import DATA, ROOT, Command
 from pyke.config import Config
 
-MODULES = (
-    "pyke", "pyke.config", "pyke.embedding", "pyke.graph", "pyke.lookup", "pyke.lubm", "pyke.pipeline", "pyke.sklearn",
-)  # fmt: skip
+SOURCE = ROOT / "src"
+MODULES = [
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted((SOURCE / "pyke").rglob("*.py"))
+    if ">>> " in path.read_text()
+]
 README = (ROOT / "README.md").read_text()
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
