@@ -153,9 +153,10 @@ def test_a_name_is_one_line_of_bounded_length(name: str, shown: str) -> None:
 # -- where --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows_at_once", [7, 1 << 16])
-def test_principal_components_are_those_of_a_singular_value_decomposition(monkeypatch: pytest.MonkeyPatch, rows_at_once: int) -> None:
-    monkeypatch.setattr(plots, "ROWS_AT_ONCE", rows_at_once)
+@pytest.mark.parametrize("rows", [7, 1 << 16])
+def test_principal_components_are_those_of_a_singular_value_decomposition(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    monkeypatch.setattr(plots, "ROWS_AT_ONCE", rows)
+    monkeypatch.setattr(plots, "ROWS_PER_PRODUCT", rows)
     vectors = np.random.default_rng(0).normal(3, [5, 1, 9, 0.1], (60, 4)).astype(np.float32)
     _, _, axes = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
     truth = (vectors - vectors.mean(axis=0)) @ axes[:3].T
@@ -272,6 +273,7 @@ def test_fewer_colours_in_a_file_look_the_same(embedding: Embedding) -> None:
     assert len(small) < len(full)
     assert np.abs(shown - meant).max() < 40
     assert np.abs(shown - meant).mean() < 0.2
+    assert shown[0, 0].tolist() == [255, 255, 255]
 
 
 def test_a_few_of_many_that_lie_far_out_are_counted_and_do_not_shrink_the_rest() -> None:
