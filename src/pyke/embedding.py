@@ -130,9 +130,9 @@ class Embedding:
         return np.flatnonzero(present).astype(np.int32)
 
     def config(self, **changes: Any) -> Config:
-        """The settings that it was made with, for another run: on all cores, and with whatever is changed."""
+        """The settings that it was made with, for another run: on all cores, for files of any syntax, and with whatever is changed."""
         try:
-            made = Config(**(self.manifest["config"] | {"threads": 0, "memory": None}))
+            made = Config(**(self.manifest["config"] | {"threads": 0, "memory": None, "format": None, "base": None}))
         except (KeyError, TypeError, UsageError) as error:
             raise DamagedStore(f"the manifest does not tell the settings of the embedding: {error}. `pyke verify` checks the directory.") from None
         return replace(made, **{name: value for name, value in changes.items() if value is not None})
