@@ -16,7 +16,7 @@ from pyke import search, store
 from pyke.config import Config
 from pyke.errors import DamagedStore, UnknownTerm, UsageError
 from pyke.files import Content
-from pyke.graph import Census, Floats, Graph, Ids, Terms, Texts
+from pyke.graph import Census, Floats, Graph, Ids, Problem, Terms, Texts
 from pyke.lookup import Lookup
 from pyke.progress import Progress
 
@@ -143,7 +143,9 @@ class Embedding:
         positions = np.zeros(len(self), np.int32)
         positions[predicates] = np.arange(len(predicates), dtype=np.int32)
         subjects, used, objects = (np.ascontiguousarray(column) for column in self.triples.T)
-        census = Census(**{name: value for name, value in self.manifest["census"].items() if name != "first_errors"})
+        counts = dict(self.manifest["census"])
+        problems = [Problem(*problem.split(": ", 1)) for problem in counts.pop("first_errors")]
+        census = Census(**counts, problems=problems)
         return Graph(self.terms, subjects, positions[used], objects, predicates, np.array(self.types), self.labels, np.array(self.labelled), census)
 
     def nearest(self, term: str | Floats, k: int = 10, *, among: str | None = None, predicates: bool = False) -> list[Neighbour]:
@@ -229,13 +231,7 @@ class Embedding:
             return self.predicates if predicates else None
         if predicates:
             raise UsageError("among a class there are no predicates: types are kept of the other terms. Ask for one or the other.")
-        kind = self.lookup().find(among)
-        members = np.unique(self.types[self.types[:, 1] == kind, 0])
-        if len(members) == 0:
-            classes, sizes = np.unique(self.types[:, 1], return_counts=True)
-            frequent = ", ".join(f"<{self.terms[i]}>" for i in classes[np.argsort(-sizes, kind="stable")[:5]])
-            raise UnknownTerm(f"no term has the type {self.terms[kind]}" + (f"; the most frequent types are {frequent}" if frequent else ""))
-        return members
+        return np.unique(self.types[self.types[:, 1] == self.lookup().find_class(among, self.types), 0])
 
     def export(self, target: str | os.PathLike[str] | None = None, to: str | None = None, *, only: str = "all", **options: Any) -> Written:
         """Writes the embedding for another program, whole or not at all.

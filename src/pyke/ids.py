@@ -117,8 +117,11 @@ class Collector:
         text = self._blob.used + self._label_blob.used
         return {"links": self._triples.used, "literals": self._literals.used, "terms": self._hashes.used, "text_bytes": text}
 
-    def finish(self, config: Config, census: Census) -> Graph:
-        """The graph of all that was added: V, S and C as DESIGN fixes them; fills the census."""
+    def finish(self, config: Config, census: Census, keep_all_terms: bool = False) -> Graph:
+        """The graph of all that was added: V, S and C as DESIGN fixes them; fills the census.
+
+        Terms that no counted triple has are no part of it, unless they are to be kept: another graph may have them, and no label for them.
+        """
         self._table = np.empty(0, np.int64)
         self._hashes.finish()
         terms = Terms(self._blob.finish(), self._offsets.finish())
@@ -130,7 +133,7 @@ class Collector:
         subjects, predicates_of, objects = _sorted_set(columns, predicates, len(terms), config.keep_duplicates)
         census.duplicates += counted - len(subjects)
 
-        used, new_ids = _renumbering(len(terms), subjects, objects, predicates)
+        used, new_ids = _renumbering(len(terms), subjects, objects, predicates, keep_all_terms)
         census.terms_only_with_literals = len(terms) - int(used.sum())
         labels, labelled = self._best_labels(used, new_ids)
         columns = [new_ids[subjects], predicates_of, new_ids[objects]]
@@ -167,15 +170,15 @@ class Collector:
         return Texts(*_gathered(blob, starts[order], rows[order, 2])), new_ids[rows[order, 0]]
 
 
-def without(graph: Graph, dropped: NDArray[np.bool_], type_predicate: str) -> tuple[Graph, Ids]:
-    """The graph without some of its triples, and the new id of each of its terms (−1: none of the term's triples is left)."""
+def without(graph: Graph, dropped: NDArray[np.bool_], type_predicate: str, keep_all_terms: bool = False) -> tuple[Graph, Ids]:
+    """The graph without some of its triples, and the new id of each of its terms (−1: none of the term's triples is left, and it is not kept)."""
     kept = ~dropped
     subjects, predicates_of, objects = graph.subjects[kept], graph.predicates_of[kept], graph.objects[kept]
     used_predicates = _present(predicates_of, len(graph.predicates))
     positions = np.zeros(len(graph.predicates), np.int32)
     positions[used_predicates] = np.arange(len(used_predicates), dtype=np.int32)
     predicates = graph.predicates[used_predicates]
-    used, new_ids = _renumbering(len(graph.terms), subjects, objects, predicates)
+    used, new_ids = _renumbering(len(graph.terms), subjects, objects, predicates, keep_all_terms)
     named = used[graph.labelled]
     labels = Texts(*_gathered(graph.labels.blob, graph.labels.offsets[:-1][named], graph.labels.offsets[1:][named] - 1))
     columns = [new_ids[subjects], positions[predicates_of], new_ids[objects]]
@@ -186,35 +189,35 @@ def without(graph: Graph, dropped: NDArray[np.bool_], type_predicate: str) -> tu
     return smaller, np.where(used, new_ids[:-1], np.int32(-1))
 
 
-def joined(graph: Graph, more: Graph, config: Config) -> tuple[Graph, Ids]:
-    """The union of two graphs, and the ids that the terms of the second have in it.
+def joined(graph: Graph, more: Graph, config: Config) -> Graph:
+    """The union of two graphs, the second with all its terms: those of the first keep their ids, new ones come behind.
 
-    Terms of the first keep their ids, those that only the second has come behind. Blank nodes of the two are never the same.
+    Blank nodes of the two are never the same. Labels of the first stay; the second has those that are missing.
     """
     own_ids = _find_all(graph.terms, more.terms, config.threads)
     blank = _is_blank(more.terms)
-    is_new = (own_ids < 0) | blank
+    own_ids[blank] = -1
+    used, _ = _renumbering(len(more.terms), more.subjects, more.objects, more.predicates, keep_all=False)
+    is_new = (own_ids < 0) & used
     own_ids[is_new] = len(graph.terms) + np.arange(int(is_new.sum()), dtype=np.int32)
     new_terms = _select(_with_other_blanks(more.terms, np.flatnonzero(blank), graph.terms), is_new)
     require_ids(len(graph.terms) + len(new_terms))
-    terms = Terms(
-        np.concatenate([graph.terms.blob, new_terms.blob]), np.concatenate([graph.terms.offsets, new_terms.offsets[1:] + graph.terms.offsets[-1]])
-    )
+    terms = Terms(*(np.concatenate(pair) for pair in (
+        (graph.terms.blob, new_terms.blob), (graph.terms.offsets, new_terms.offsets[1:] + graph.terms.offsets[-1]),
+    )))  # fmt: skip
     ids = np.append(own_ids, np.int32(LITERAL))
-    columns = [
-        np.concatenate(pair)
-        for pair in (
-            (graph.subjects, ids[more.subjects]),
-            (graph.predicates[graph.predicates_of], ids[more.predicates[more.predicates_of]]),
-            (graph.objects, ids[more.objects]),
-        )
-    ]
+    columns = [np.concatenate(pair) for pair in (
+        (graph.subjects, ids[more.subjects]),
+        (graph.predicates[graph.predicates_of], ids[more.predicates[more.predicates_of]]),
+        (graph.objects, ids[more.objects]),
+    )]  # fmt: skip
     statements, predicates = len(columns[0]), _present(columns[1], len(terms))
     rows = _sorted_set(columns, predicates, len(terms), config.keep_duplicates)
     summed = {name: getattr(graph.census, name) + getattr(more.census, name) for name in _SUMMED}
     census = replace(graph.census, **summed, problems=[*graph.census.problems, *more.census.problems])
     census.duplicates += statements - len(rows[0])
-    return _assembled(terms, list(rows), predicates, *_all_labels(graph, more, own_ids), config.type_predicate, census), own_ids
+    census.terms_only_with_literals += int(((own_ids < 0) & ~used).sum())
+    return _assembled(terms, list(rows), predicates, *_all_labels(graph, more, own_ids), config.type_predicate, census)
 
 
 def occurring_in(graph: Graph, other: Graph, threads: int) -> NDArray[np.bool_]:
@@ -234,7 +237,7 @@ def occurring_in(graph: Graph, other: Graph, threads: int) -> NDArray[np.bool_]:
     return found
 
 
-_SUMMED = ("statements", "literals", "duplicates", "triple_terms", "errors", "terms_only_with_literals", "bytes", "files_passed_over")
+_SUMMED = ("statements", "literals", "duplicates", "triple_terms", "errors", "bytes", "files_passed_over")
 
 
 def _find_all(known: Terms, asked: Terms, threads: int) -> Ids:
@@ -266,7 +269,7 @@ def _with_other_blanks(terms: Terms, blank: NDArray[np.int64], other: Terms) -> 
 def _all_labels(graph: Graph, more: Graph, own_ids: Ids) -> tuple[Texts, Ids]:
     """The labels of the first graph, and those of the second for terms that have none yet."""
     labelled = own_ids[more.labelled]
-    new = np.flatnonzero(~np.isin(labelled, graph.labelled))
+    new = np.flatnonzero((labelled >= 0) & ~np.isin(labelled, graph.labelled))
     starts = np.concatenate([graph.labels.offsets[:-1], more.labels.offsets[:-1][new] + len(graph.labels.blob)])
     stops = np.concatenate([graph.labels.offsets[1:], more.labels.offsets[1:][new] + len(graph.labels.blob)]) - 1
     everyone = np.concatenate([graph.labelled, labelled[new]])
@@ -280,9 +283,9 @@ def is_typing(graph: Graph, type_predicate: str) -> NDArray[np.bool_]:
     return (graph.predicates_of == typing[0]) & (graph.objects != LITERAL) if len(typing) else np.zeros(len(graph), bool)
 
 
-def _renumbering(terms: int, subjects: Ids, objects: Ids, predicates: Ids) -> tuple[NDArray[np.bool_], Ids]:
-    """Which terms occur, and their ids if the others go; LITERAL stays what it is."""
-    used = np.zeros(terms, bool)
+def _renumbering(terms: int, subjects: Ids, objects: Ids, predicates: Ids, keep_all: bool) -> tuple[NDArray[np.bool_], Ids]:
+    """Which terms occur or are to be kept, and their ids if the others go; LITERAL stays what it is."""
+    used = np.full(terms, keep_all)
     for column in (subjects, objects[objects != LITERAL], predicates):
         used[column] = True
     return used, np.append(np.cumsum(used, dtype=np.int32) - 1, np.int32(LITERAL)).astype(np.int32)

@@ -73,8 +73,8 @@ class Run:
             vectors = np.ascontiguousarray(rest.positions[: len(graph.terms), : self.config.dimensions])
         return self._embedding(graph, forces[0], rest, vectors)
 
-    def read(self) -> Graph:
-        """A source → the set of triples over term ids."""
+    def read(self, keep_all_terms: bool = False) -> Graph:
+        """A source → the set of triples over term ids; terms that no counted triple has are no part of it, unless they are to be kept."""
         self._require("reading")
         total = self.rows.count if self.rows else int(self.share * sum(document.size for document in self.documents)) or None
         with self.stage("reading", total, "rows" if self.rows else "bytes"):
@@ -83,7 +83,7 @@ class Run:
             for batch in self._batches(census):
                 collector.add(batch)
                 self._require("reading", **collector.sizes)
-            graph = collector.finish(self.config, census)
+            graph = collector.finish(self.config, census, keep_all_terms)
         self.sizes = replace(self.sizes, triples=len(graph), terms=len(graph.terms))
         return graph
 

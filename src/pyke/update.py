@@ -1,45 +1,37 @@
-"""New triples, and triples to be removed, without embedding anew: what is near the change moves, the rest rests.
+"""New triples, and triples to be removed, without embedding anew: new terms are put in their place, the rest rests.
 
-New terms move, so do terms of which a good part of the triples changed, and the contexts that these are tied to; all others stay
-where they are. What is new is put at once where its springs pull it: to the middle of its contexts, and these to the middle of their
-members.
+A new term is put where its springs pull it: to the middle of its contexts, and these to the middle of their members. So is a term of
+which most triples changed. Middles lie closer together than what they are the middles of; how much closer, and in which directions,
+is learnt from some terms that are known: they are put to the middle of their contexts in the same way, and the linear map from there
+to where they truly are is applied to the new ones. To let the old terms move, too, made scores worse: every further iteration draws
+what moves together, beside what rests.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke import ids, repulsion, simulation, springs
+from pyke import ids, simulation, springs
 from pyke.config import Config
 from pyke.embedding import Embedding
 from pyke.errors import EmptyGraph, UsageError
-from pyke.graph import LITERAL, Floats, Graph, Ids, Matrix
+from pyke.graph import LITERAL, Floats, Graph, Matrix
 from pyke.pipeline import Run
 from pyke.progress import Progress
 from pyke.sources import Source
 from pyke.version import __version__
 
-ITERATIONS = 3
-MUCH = 0.2  # the part of a term's triples that must change for it to move
+MOST = 0.5  # a term of which more than this part of the triples changed is put in a new place
+SAMPLE, GREATEST_PART = 4_000, 0.05  # known terms to learn from: so many, but no more than this part of them
+LEAST_PER_DIMENSION = 4  # known terms without which nothing is learnt
 
 Flags = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Change:
-    """A graph after a change: the vectors of its terms, not a number where a term is new, and which terms are to move."""
-
-    graph: Graph
-    vectors: Floats
-    moving: Flags
-    added: int  # triples that were not there
-    removed: int
-    not_found: int  # triples that were to be removed, but are not there
 
 
 def update(
@@ -49,7 +41,7 @@ def update(
 
     Parameters
     ----------
-    added, removed : what `pyke.embed` takes.
+    added, removed : what `pyke.embed` takes; a triple that is in both is not there in the end.
     **reading : how to read them and run, such as on_error="skip" or threads=2; all else is as the embedding was made.
     """
     if added is None and removed is None:
@@ -61,112 +53,153 @@ def update(
     change = read_change(embedding, added, removed, config, progress)
     progress.stage("springs")
     attracting = springs.strongest(springs.by_rows(springs.similarity(config.similarity)(change.graph)), config.k)
-    near = Near.of(attracting, change.moving)
-    progress.stage("simulation", ITERATIONS, "iterations")
-    vectors, new_terms = change.vectors, int(np.isnan(change.vectors[:, 0]).sum())
-    if len(near.moving):
-        positions = near.relax(near.place(change.vectors, config), config, progress)
-        terms = near.moving[near.moving < len(vectors)]
-        vectors[terms] = positions[: len(terms), : config.dimensions]
-    record = {
-        "added": change.added, "removed": change.removed, "not_found": change.not_found, "new_terms": new_terms,
-        "moved_terms": int(change.moving.sum()), "seconds": time.perf_counter() - began,
-    }  # fmt: skip
+    progress.stage("places", int(change.placed.sum()), "terms")
+    vectors = change.vectors
+    if change.placed.any():
+        vectors[change.placed] = _places(attracting, vectors, change.placed, config)
+    record = change.record | {"seconds": time.perf_counter() - began}
     return _embedding(embedding, change.graph, vectors, attracting, record)
 
 
+@dataclass(frozen=True)
+class Change:
+    """A graph after a change, the vectors of its terms, and which of them are to be placed: new ones, and those that changed most."""
+
+    graph: Graph
+    vectors: Floats
+    placed: Flags
+    record: dict[str, Any]
+
+
 def read_change(embedding: Embedding, added: Source | None, removed: Source | None, config: Config, progress: Progress) -> Change:
-    """Reads what is to be added and removed, and makes the graph that there is then."""
-    graph, known = embedding.graph(), len(embedding)
-    before, gone, missing = len(graph), 0, 0
-    changes = np.zeros(known, np.int64)  # triples of each term
-    if added is not None:
-        more = Run(added, config, progress).read()
-        graph, places = ids.joined(graph, more, config)
-        changes = _occurrences(len(graph.terms), places[more.subjects], places[more.objects[more.objects != LITERAL]])
-    grown, kept = len(graph) - before, np.arange(len(graph.terms))
+    """Reads what is to be added and removed, and makes the graph that there is then: what is removed goes first, from both."""
+    graph, vectors = embedding.graph(), embedding.vectors
+    changes = np.zeros(len(graph.terms), np.int64)  # triples that each term lost or gained
+    more = None if added is None else Run(added, config, progress).read(keep_all_terms=True)
+    gone = missing = 0
     if removed is not None:
         less = Run(removed, config, progress).read()
         dropped = ids.occurring_in(graph, less, config.threads)
-        gone, missing = int(dropped.sum()), less.census.statements - int(dropped.sum())
-        changes += _occurrences(len(graph.terms), graph.subjects[dropped], graph.objects[dropped])
+        found = ids.occurring_in(less, graph, config.threads)
+        if more is not None:
+            found |= ids.occurring_in(less, more, config.threads)
+            more, _ = ids.without(more, ids.occurring_in(more, less, config.threads), config.type_predicate, keep_all_terms=True)
+        gone, missing = int(dropped.sum()), less.census.statements - less.census.duplicates - int(found.sum())
+        before = _occurrences(graph)
         graph, new_ids = ids.without(graph, dropped, config.type_predicate)
         kept = np.flatnonzero(new_ids >= 0)
+        vectors, changes = vectors[kept], before[kept] - _occurrences(graph)
+    known, triples = len(graph.terms), len(graph)
+    if more is not None:
+        before = _occurrences(graph)
+        graph = ids.joined(graph, more, config)
+        after = _occurrences(graph)
+        changes = np.concatenate([changes + after[:known] - before, after[known:]])
     if not len(graph):
         raise EmptyGraph("no triple would be left")
-    vectors = np.empty((len(kept), embedding.vectors.shape[1]), np.float32)
-    old = int(np.searchsorted(kept, known))
-    np.take(embedding.vectors, kept[:old], axis=0, out=vectors[:old])
-    vectors[old:] = np.nan
-    moving = changes[kept] > MUCH * _occurrences(len(kept), graph.subjects, graph.objects[graph.objects != LITERAL])
-    moving[old:] = True
-    return Change(graph, vectors, moving, grown, gone, missing)
+    placed = changes > MOST * _occurrences(graph)
+    enlarged = np.empty((len(graph.terms), embedding.vectors.shape[1]), np.float32)
+    enlarged[:known] = vectors
+    record = {
+        "added": len(graph) - triples, "removed": gone, "not_found": missing,
+        "new_terms": len(graph.terms) - known, "placed_terms": int(placed.sum()),
+        "inputs": [_name(source) for source in (added, removed)],
+    }  # fmt: skip
+    return Change(graph, enlarged, placed, record)
 
 
-def _occurrences(terms: int, subjects: Ids, objects: Ids) -> NDArray[np.int64]:
-    return np.bincount(subjects, minlength=terms) + np.bincount(objects, minlength=terms)
+def _occurrences(graph: Graph) -> NDArray[np.int64]:
+    """In how many triples each term is, for each place that it has in them."""
+    objects = graph.objects[graph.objects != LITERAL]
+    counts = np.bincount(graph.subjects, minlength=len(graph.terms)) + np.bincount(objects, minlength=len(graph.terms))
+    counts[graph.predicates] += np.bincount(graph.predicates_of, minlength=len(graph.predicates))
+    return counts
+
+
+def _name(source: Source | None) -> Any:
+    """What a source is called in the record: its path or paths, or what kind of thing it is."""
+    if source is None or isinstance(source, (str, os.PathLike)):
+        return source if source is None else os.fspath(source)
+    if isinstance(source, (list, tuple)) and all(isinstance(path, (str, os.PathLike)) for path in source):
+        return [os.fspath(path) for path in source]
+    return type(source).__name__
+
+
+def _places(attracting: Matrix, vectors: Floats, placed: Flags, config: Config) -> Floats:
+    """Where terms belong: at the middle of what they are tied to, seen as known terms see theirs."""
+    known = np.flatnonzero(~placed)
+    sample = np.zeros(len(vectors), bool)
+    sample[np.random.default_rng(config.seed).permutation(known)[: min(SAMPLE, int(GREATEST_PART * len(known)))]] = True
+    near = Near.of(attracting, placed | sample)
+    middles, is_found = near.middles(vectors, config)
+    of_sample, of_placed = sample[near.terms] & is_found, placed[near.terms]
+    places = middles[of_placed].astype(np.float64)
+    if of_sample.sum() >= LEAST_PER_DIMENSION * config.dimensions:
+        places = _as_seen(middles[of_sample].astype(np.float64), vectors[near.terms[of_sample]].astype(np.float64), places)
+    lost = np.flatnonzero(~is_found[of_placed])
+    if len(lost):  # tied to nothing that is known: anywhere, as at the start of an embedding
+        places[lost] = simulation.start(len(vectors), config)[near.terms[of_placed][lost], : config.dimensions]
+    return places.astype(np.float32)
+
+
+def _as_seen(here: NDArray[np.float64], there: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Takes points along the linear map that takes `here` to `there` best; without BLAS, whose sums change with its threads."""
+    middle, target = here.mean(axis=0), there.mean(axis=0)
+    here, there = here - middle, there - target
+    square = np.einsum("ij,ik->jk", here, here)
+    ridge = 1e-3 * np.trace(square) / len(square) * np.eye(len(square))
+    spread = np.linalg.solve(square + ridge, np.einsum("ij,ik->jk", here, there))
+    return np.asarray(np.einsum("ij,jk->ik", points - middle, spread) + target)
 
 
 @dataclass(frozen=True)
 class Near:
-    """The part of a system that a change moves: its moving particles come first, then those that they are tied to, which rest."""
+    """The part of a system around some terms: these, then the contexts that they are tied to, then what is known of the contexts' members."""
 
-    moving: NDArray[np.int64]  # particles of the whole system
-    resting: NDArray[np.int64]
-    springs: Matrix
+    terms: NDArray[np.int64]
+    contexts: NDArray[np.int64]
+    known: NDArray[np.int64]
+    springs: Matrix  # of the terms and contexts; particles are numbered in the order above
 
     @classmethod
-    def of(cls, attracting: Matrix, terms: Flags) -> Near:
-        """Some terms move, and the contexts that they are tied to."""
-        first = np.flatnonzero(terms)
-        tied = _row_entries(attracting, first)
-        contexts = np.unique(attracting.columns[tied])
-        moving = np.concatenate([first, contexts[contexts >= len(terms)].astype(np.int64)])
-        entries = _row_entries(attracting, moving)
-        columns = attracting.columns[entries]
-        is_resting = np.zeros(attracting.rows, bool)
-        is_resting[columns] = True
-        is_resting[moving] = False
-        resting = np.flatnonzero(is_resting)
-        places = np.empty(attracting.rows, np.int32)
-        places[moving] = np.arange(len(moving), dtype=np.int32)
-        places[resting] = len(moving) + np.arange(len(resting), dtype=np.int32)
-        lengths = np.diff(attracting.offsets)[moving]
-        offsets = np.concatenate([[0], np.cumsum(lengths), np.full(len(resting), lengths.sum())]).astype(np.int64)
-        return cls(moving, resting, Matrix(offsets, places[columns], attracting.values[entries]))
+    def of(cls, attracting: Matrix, chosen: Flags) -> Near:
+        """What is around the chosen terms."""
+        terms = np.flatnonzero(chosen)
+        tied = np.zeros(attracting.rows, bool)
+        tied[attracting.columns[_entries(attracting, terms)]] = True
+        contexts = len(chosen) + np.flatnonzero(tied[len(chosen) :])
+        rows = np.concatenate([terms, contexts])
+        entries = _entries(attracting, rows)
+        tied[:] = False
+        tied[attracting.columns[entries]] = True
+        tied[rows] = False
+        known = np.flatnonzero(tied)
+        numbers = np.empty(attracting.rows, np.int32)
+        numbers[np.concatenate([rows, known])] = np.arange(len(rows) + len(known), dtype=np.int32)
+        lengths = np.append(np.diff(attracting.offsets)[rows], np.zeros(len(known), np.int64))
+        offsets = np.append(np.int64(0), np.cumsum(lengths))
+        return cls(terms, contexts, known, Matrix(offsets, numbers[attracting.columns[entries]], attracting.values[entries]))
 
-    def place(self, vectors: Floats, config: Config) -> Floats:
-        """Positions to begin with: those that are known, and for others the middle of what they are tied to, as soon as some of it is known."""
-        particles = np.concatenate([self.moving, self.resting])
-        positions = np.zeros((len(particles), simulation.stride_of(config.dimensions)), np.float32)
-        is_term = particles < len(vectors)
-        positions[is_term, : config.dimensions] = vectors[particles[is_term]]
-        unknown = ~is_term | np.isnan(positions[:, 0])
+    def middles(self, vectors: Floats, config: Config) -> tuple[Floats, Flags]:
+        """The middle of what each term is tied to, as soon as some of that has its place; and which terms have one."""
+        unknown = len(self.terms) + len(self.contexts)
+        positions = np.zeros((unknown + len(self.known), simulation.stride_of(config.dimensions)), np.float32)
+        positions[unknown:, : config.dimensions] = vectors[self.known]
+        waits = np.arange(len(positions)) < unknown
         rows = np.repeat(np.arange(self.springs.rows), np.diff(self.springs.offsets))
-        while len(usable := np.flatnonzero(unknown[rows] & ~unknown[self.springs.columns])):
-            lengths = np.bincount(rows[usable], minlength=self.springs.rows)
-            offsets = np.append(np.int64(0), np.cumsum(lengths))
-            known = Matrix(offsets, self.springs.columns[usable], self.springs.values[usable])
-            positions[unknown] = 0
-            positions = simulation.at_the_middle(known, positions, config)
-            unknown &= lengths == 0
-        if unknown.any():
-            positions[unknown] = simulation.start(len(particles), config)[unknown]
-        return positions
-
-    def relax(self, positions: Floats, config: Config, progress: Progress) -> Floats:
-        """A few iterations of the usual law; what rests is repelled by nothing and tied to nothing."""
-        repellers = repulsion.draw_repellers(self.springs, config.repellers, config.seed, config.threads)
-        repellers.counts[len(self.moving) :] = 0
-        short = replace(config, max_iterations=ITERATIONS, energy_release=1 / ITERATIONS, epsilon=0.0, stop_when_j_rises=False)
-        return simulation.simulate(self.springs, repellers, short, progress, simulation.State(positions, ())).positions
+        while (ready := waits[rows] & ~waits[self.springs.columns]).any():
+            lengths = np.bincount(rows[ready], minlength=self.springs.rows)
+            usable = Matrix(np.append(np.int64(0), np.cumsum(lengths)), self.springs.columns[ready], self.springs.values[ready])
+            positions = simulation.at_the_middle(usable, positions, config)
+            waits &= lengths == 0
+        return positions[: len(self.terms), : config.dimensions], ~waits[: len(self.terms)]
 
 
-def _row_entries(matrix: Matrix, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the entries of some rows are."""
+def _entries(matrix: Matrix, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the entries of some rows are, one row behind the other."""
     lengths = np.diff(matrix.offsets)[rows]
-    begins = np.repeat(matrix.offsets[:-1][rows] - np.append(np.int64(0), np.cumsum(lengths)[:-1]), lengths) if len(rows) else np.zeros(0, np.int64)
-    return begins + np.arange(len(begins))
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(matrix.offsets[:-1][rows] - before, lengths) + np.arange(lengths.sum())
 
 
 def _embedding(embedding: Embedding, graph: Graph, vectors: Floats, attracting: Matrix, record: dict[str, Any]) -> Embedding:
