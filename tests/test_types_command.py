@@ -172,8 +172,9 @@ def test_what_cannot_be_is_refused_before_the_work(
         (FAMILY.replace("female", "male"), "one and the same class"),
         (FAMILY, "--also-typed"),
         (f"<e:a> {TYPE} <e:c> .\n<e:b> {TYPE} <e:d> .\n<e:a> <e:p> <e:o> .\n", "leaves nobody"),
+        ("".join(f"<e:s{n}> {TYPE} <e:c{n % 2}> .\n" for n in range(10)) + "<e:a> <e:p> <e:o> .\n", "nothing but their types"),
     ],
-    ids=["untyped", "one class", "all typed", "two subjects"],
+    ids=["untyped", "one class", "all typed", "two subjects", "only types"],
 )
 def test_a_graph_that_tells_nothing_about_types_is_refused(pyke: Command, tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "graph.nt").write_text(text)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pyke import kernels, plots
 from pyke.config import Config
+from pyke.errors import NothingToScore
 from pyke.evaluate.held_out import split
 from pyke.evaluate.type_prediction import TypeTable, has_class, usable_mu, vote
 from pyke.graph import LITERAL, Floats, Graph, Ids, Offsets
@@ -76,22 +77,29 @@ def calibrate(graph: Graph, config: Config, mu: int, *, exact: bool | None = Non
     progress = progress or Progress()
     subjects = len(TypeTable.of(graph.types))
     size = round(subjects / PARTS)
-    nothing = np.zeros(mu + 1, np.int64)
-    total = Calibration(nothing, nothing, 0, 0)
+    total = _nothing(mu)
     for part in range(PARTS):
         if total.subjects >= ENOUGH or (part and (part + 1) * size > subjects):
             break
         progress.note(f"Calibrating: embedding without the types of {size:,} subjects, to see how often predictions of them are right.")
         total += _ask_part(graph, config, mu, part, exact, progress)
+    if not total.subjects:
+        raise NothingToScore("typed subjects have nothing but their types: without these nothing is left of them to predict from")
     return total
+
+
+def _nothing(mu: int) -> Calibration:
+    return Calibration(np.zeros(mu + 1, np.int64), np.zeros(mu + 1, np.int64), 0, 0)
 
 
 def _ask_part(graph: Graph, config: Config, mu: int, part: int, exact: bool | None, progress: Progress) -> Calibration:
     parts = split(graph, 1 / PARTS, config.seed, config.type_predicate, part)
     known = parts.known
     usable_mu([mu], len(known))
-    vectors = Run(None, config, progress).embed_graph(parts.graph).vectors
     asked = parts.asked.rows(np.flatnonzero(parts.asked.subjects >= 0))
+    if not len(asked):
+        return _nothing(mu)
+    vectors = Run(None, config, progress).embed_graph(parts.graph).vectors
     progress.stage("types", len(asked), "subjects")
     ballot = hold_ballot(vectors, parts.graph, known, asked.subjects, mu, config, exact=exact, progress=progress)
     right = ballot.votes[has_class(asked, ballot.who, ballot.classes)]
