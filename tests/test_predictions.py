@@ -24,6 +24,7 @@ from pyke.predictions import VOCABULARY, Prediction, Predictions, check_target
 CALIBRATION = Calibration(np.array([0, 10, 20, 30]), np.array([0, 1, 12, 29]), 40, 45)
 TERMS = ["http://e/anna", "http://e/Müller?q=1&x='y'#z", "_:b0", "http://e/Person", "_:class", "http://e/Baker", "urn:isbn:1"]
 HOSTILE = ["http://e/a b", 'http://e/"q"', "http://e/<x>", "http://e/back\\slash", "http://e/line\nbreak\r\t", "http://e/{x}|^`", "http://e/\x00\x7f"]
+BARE = ["n30 k", "anna", "", "/m/02mjmr", "http://e/%zz"]
 PAIRS = [(0, 3, 3), (0, 5, 1), (1, 3, 2), (2, 3, 3), (6, 4, 2)]  # subject, class, votes
 
 
@@ -69,7 +70,7 @@ def test_what_should_be_right_is_the_mean_of_the_confidences() -> None:
     found = predictions()
     assert found.expected_right == pytest.approx(sum(p.confidence for p in found) / 5)
     assert found.predicted_subjects == 4
-    assert found.blank_nodes == 2
+    assert found.not_in_rdf == 2
     assert predictions(pairs=[]).expected_right == 0
 
 
@@ -127,14 +128,24 @@ def test_trig_has_the_triples_in_a_graph_and_statements_about_them_beside(tmp_pa
 
 
 @pytest.mark.parametrize("ending", [".nt", ".ttl", ".trig"])
-def test_iris_that_break_the_rules_do_not_break_the_file(tmp_path: Path, ending: str) -> None:
-    """They come from graphs that were read with --lenient, and go where such graphs are read."""
-    terms = [*HOSTILE, "http://e/Person <x> . #"]
-    found = predictions(terms, [(s, len(HOSTILE), 2) for s in range(len(HOSTILE))], "http://e/is a")
+def test_names_that_are_no_iris_are_left_out_of_rdf_and_counted(tmp_path: Path, ending: str) -> None:
+    """They come from tables, frames, and graphs that were read leniently; no reader would take them."""
+    names = [*HOSTILE, *BARE]
+    terms = ["http://e/anna", "http://e/Person", *names]
+    found = predictions(terms, [(0, 1, 3), *((2 + n, 1, 2) for n in range(len(names))), *((0, 2 + n, 1) for n in range(len(names)))])
     found.write(tmp_path / f"out{ending}")
-    quads = parsed(tmp_path / f"out{ending}", lenient=True)
-    assert {as_texts(quad) for quad in quads if quad.predicate.value == "http://e/is a"} == meant(found)
-    assert len(meant(found)) == len(HOSTILE)
+    quads = parsed(tmp_path / f"out{ending}")
+    assert {as_texts(quad) for quad in quads if quad.predicate.value == RDF_TYPE and quad.object.value == "http://e/Person"} == {
+        ("http://e/anna", RDF_TYPE, "http://e/Person")
+    }
+    assert found.not_in_rdf == 2 * len(names)
+
+
+def test_a_type_predicate_that_is_no_iri_leaves_nothing_for_rdf(tmp_path: Path) -> None:
+    found = predictions(type_predicate="is a")
+    found.write(tmp_path / "out.nt")
+    assert (tmp_path / "out.nt").read_bytes() == b""
+    assert found.not_in_rdf == len(found)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
@@ -210,8 +221,8 @@ def test_a_place_where_nothing_can_be_written_is_refused(tmp_path: Path, name: s
 
 def test_a_summary_for_programs_has_all_counts() -> None:
     summary = predictions().as_dict()
-    assert {key: summary[key] for key in ("predictions", "subjects", "asked", "without_voters", "blank_nodes", "mu")} == {
-        "predictions": 5, "subjects": 4, "asked": 9, "without_voters": 2, "blank_nodes": 2, "mu": 3,
+    assert {key: summary[key] for key in ("predictions", "subjects", "asked", "without_voters", "not_in_rdf", "mu")} == {
+        "predictions": 5, "subjects": 4, "asked": 9, "without_voters": 2, "not_in_rdf": 2, "mu": 3,
     }  # fmt: skip
     assert [level["votes"] for level in summary["calibration"]["levels"]] == [1, 2, 3]
     assert sum(one["predictions"] for one in summary["classes"]) == 5

@@ -37,14 +37,14 @@ def test_it_shows_how_often_predictions_are_right_what_was_predicted_and_counts(
     assert "http://e/baker" not in run.stdout, "names are short where they are clear"
 
 
-def test_it_writes_what_python_gives_and_counts_blank_nodes(pyke: Command, out: Path, tmp_path: Path) -> None:
+def test_it_writes_what_python_gives_and_counts_what_rdf_cannot_name(pyke: Command, out: Path, tmp_path: Path) -> None:
     run = pyke("types", out, "--mu", MU, "--min-confidence", "0", "-o", tmp_path / "found.nt")
     found = package.load(out).predict_types(mu=MU, min_confidence=0)
     assert run.returncode == 0, run.stderr
     quads = ox.parse((tmp_path / "found.nt").read_bytes(), ox.RdfFormat.N_TRIPLES)
     assert {(quad.subject.value, quad.object.value) for quad in quads} == {(p.term, p.type) for p in found if not p.term.startswith("_:")}
-    assert found.blank_nodes > 0
-    assert f"{found.blank_nodes} have blank nodes" in run.stdout
+    assert found.not_in_rdf > 0
+    assert f"{found.not_in_rdf} have blank nodes" in run.stdout
     assert "found.nt" in run.stdout
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -11,20 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyoxigraph
 from numpy.typing import NDArray
 
 from pyke.calibration import Calibration
 from pyke.embedding import Embedding
 from pyke.errors import UsageError
 from pyke.files import COMPRESSIONS, check_file, write_stream
-from pyke.graph import Ids, Terms
+from pyke.graph import Ids
 from pyke.lookup import texts_at
 from pyke.tables import check_table, write_table
 
 PREDICTIONS_AT_ONCE = 1 << 14
 VOCABULARY = "urn:pyke:"
 _PREFIXES = f"PREFIX pyke: <{VOCABULARY}>\nPREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>\n\n"
-_FORBIDDEN = re.compile(r'[\x00-\x20<>"{}|^`\\]')  # in an IRI, unless escaped
 
 
 @dataclass(frozen=True)
@@ -100,13 +99,15 @@ class Predictions:
 
     @cached_property
     def nameable(self) -> NDArray[np.bool_]:
-        """Which have no blank nodes: those that another file can name."""
-        terms = self.embedding.terms
-        return ~(_are_blank(terms, self.subjects) | _are_blank(terms, self.classes))
+        """Which have IRIs only: no blank nodes, and no names that are none, of tables or of graphs that were read leniently."""
+        used = np.unique(np.concatenate([self.subjects, self.classes]))
+        named = np.zeros(len(self.embedding), bool)
+        named[used] = [_is_iri(term) for term in texts_at(self.embedding.terms, used)]
+        return named[self.subjects] & named[self.classes] & _is_iri(self.type_predicate)
 
     @property
-    def blank_nodes(self) -> int:
-        """How many have blank nodes, as subject or as class: RDF files are without them, tables have them."""
+    def not_in_rdf(self) -> int:
+        """How many have blank nodes or names that are no IRIs: RDF files are without them, tables have them."""
         return int((~self.nameable).sum())
 
     @property
@@ -135,7 +136,7 @@ class Predictions:
         ]
         return {
             "predictions": len(self), "subjects": self.predicted_subjects, "asked": self.asked, "without_voters": self.without_voters,
-            "of_typed": self.of_typed, "blank_nodes": self.blank_nodes, "expected_right": self.expected_right,
+            "of_typed": self.of_typed, "not_in_rdf": self.not_in_rdf, "expected_right": self.expected_right,
             "mu": c.mu, "exact": self.exact, "recall": self.recall,
             "classes": [asdict(one) for one in self.by_class()],
             "calibration": {"subjects": c.subjects, "types": c.types, "levels": levels},
@@ -178,19 +179,17 @@ def _statements(predictions: Predictions, begin: str, one: Callable[[Prediction,
         yield "".join(one(Prediction(*row), predicate) for row in zip(*block.values(), strict=True)).encode()
 
 
-def _are_blank(terms: Terms, ids: Ids) -> NDArray[np.bool_]:
-    """Which terms are blank nodes: no IRI begins with _:"""
-    starts = terms.offsets[ids]
-    blank: NDArray[np.bool_] = (terms.blob[starts] == ord("_")) & (terms.blob[starts + 1] == ord(":"))
-    return blank
-
-
-def _iri(term: str) -> str:
-    return "<" + _FORBIDDEN.sub(lambda found: f"\\u{ord(found[0]):04X}", term) + ">"
+def _is_iri(term: str) -> bool:
+    """Whether a reader of RDF takes it, which refuses blank nodes and relative IRIs, too."""
+    try:
+        pyoxigraph.NamedNode(term)
+    except ValueError:
+        return False
+    return True
 
 
 def _triple(prediction: Prediction, predicate: str) -> str:
-    return f"{_iri(prediction.term)} {_iri(predicate)} {_iri(prediction.type)}"
+    return f"<{prediction.term}> <{predicate}> <{prediction.type}>"
 
 
 def _plain(prediction: Prediction, predicate: str) -> str:
@@ -206,7 +205,7 @@ def _reified(prediction: Prediction, predicate: str) -> str:
     """RDF 1.1: the triple in a graph of its own, and a statement about it beside."""
     return (
         f"pyke:predicted {{ {_triple(prediction, predicate)} }}\n"
-        f"[] a rdf:Statement ; rdf:subject {_iri(prediction.term)} ; rdf:predicate {_iri(predicate)} ; rdf:object {_iri(prediction.type)} ;\n"
+        f"[] a rdf:Statement ; rdf:subject <{prediction.term}> ; rdf:predicate <{predicate}> ; rdf:object <{prediction.type}> ;\n"
         f"    pyke:confidence {prediction.confidence:.4f} ; pyke:votes {prediction.votes} .\n"
     )
 

@@ -110,11 +110,11 @@ def _in_sentences(found: Predictions, output: Path | None) -> list[str]:
         lines.append(
             f"Of {found.without_voters:,} nothing can be said: no typed neighbour has a predicate, on the same side of it, in common with them."
         )
-    if output and found.blank_nodes:
+    if output and found.not_in_rdf:
         from pyke.predictions import syntax_of
 
         place = "they are left out of it; a table has them" if syntax_of(output) else "the table has them, RDF would not"
-        lines.append(f"{found.blank_nodes:,} have blank nodes, which another RDF file cannot name: {place}.")
+        lines.append(f"{found.not_in_rdf:,} have blank nodes or names that are no IRIs, which an RDF file cannot name: {place}.")
     if not found.exact:
         lines.append(f"Neighbours were found by an index, with a recall of {found.recall:.3f}; --exact finds them all.")
     return lines
