@@ -40,6 +40,7 @@ _:a <http://e/p> <http://e/2> .
 _:a <http://e/q> _:b .
 _:b <http://e/p> "x" .
 """
+BLANK = "".join(f'_:b{i} <http://e/p> "{i}" .\n' for i in range(12))
 LINES = FAMILY.count("\n")
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -441,6 +442,76 @@ def test_pages_that_do_not_fit_together_are_noticed(bad: Bad, tmp_path: Path, st
     assert not (tmp_path / "g.nt").exists()
     assert get(bad.query, tmp_path / "g.nt", page_size=3, order="query", force=True).repeats == 0
     assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_pages_of_blank_nodes_that_do_not_fit_together_are_noticed(bad: Bad, tmp_path: Path, counts: bool) -> None:
+    bad.behind.load(BLANK)
+    seen: list[str] = []
+    bad.change = lambda query: zigzag(query if counts else query.replace("COUNT(*)", "1/0"), seen)
+    told = Told()
+    if counts:
+        with pytest.raises(DataError, match=r"triples of .* came twice, so as many others may be missing.*--order query"):
+            get(bad.query, tmp_path / "g.nt", page_size=3, progress=told)
+        assert not (tmp_path / "g.nt").exists()
+        get(bad.query, tmp_path / "g.nt", page_size=3, order="query", force=True)
+        assert shape(text_of(tmp_path / "g.nt")) == shape(BLANK)
+    else:
+        assert get(bad.query, tmp_path / "g.nt", page_size=3, progress=told).repeats == 0
+        assert "with blank nodes look alike" in told.notes[-1]
+
+
+def test_what_came_of_pages_that_do_not_fit_together_can_be_taken(bad: Bad, tmp_path: Path) -> None:
+    bad.behind.load(BLANK)
+    seen: list[str] = []
+    bad.change = lambda query: zigzag(query, seen)
+    with pytest.raises(DataError, match=r"--resume --max-triples 12"):
+        get(bad.query, tmp_path / "g.nt", page_size=3)
+    assert get(bad.query, tmp_path / "g.nt", page_size=3, resume=True, max_triples=12).triples == 12
+
+
+@pytest.mark.parametrize("keep_blank_labels", [True, False])
+def test_blank_nodes_that_look_alike_are_no_fault(oxigraph: Oxigraph, tmp_path: Path, keep_blank_labels: bool) -> None:
+    alike = "".join(f'_:b{i} <http://e/p> "_:x" .\n_:b{i} <http://e/q> _:b{i // 2} .\n<http://e/s> <http://e/p> _:b{i} .\n' for i in range(10))
+    oxigraph.load(alike)
+    told = Told()
+    fetched = get(oxigraph.query, tmp_path / "g.nt", page_size=2, keep_blank_labels=keep_blank_labels, progress=told)
+    assert (fetched.triples, fetched.repeats, told.notes) == (30, 0, [])
+
+
+def test_lines_that_were_skipped_are_not_taken_for_missing(bad: Bad, tmp_path: Path) -> None:
+    def with_a_bad_line(handler: Handler, query: str) -> None:
+        media_type, body = answer(handler, query)
+        handler.send(200, media_type, body.replace(b"<http://e/1>", b"<http://e/ 1>"))
+
+    bad.behind.load(NODES + "_:c <http://e/p> <http://e/2> .\n")
+    bad.always = with_a_bad_line
+    assert get(bad.query, tmp_path / "g.nt", page_size=3, on_error="skip").skipped == 1
+
+
+@pytest.mark.parametrize("query", [None, QUERIES["several triples a row"], "CONSTRUCT { [] <http://x/of> ?s } WHERE { ?s ?p ?o }"])
+@pytest.mark.parametrize("counts", [True, False])
+def test_pages_that_are_always_the_same_come_to_an_end(bad: Bad, tmp_path: Path, query: str | None, counts: bool) -> None:
+    def relabelled(handler: Handler, query: str) -> None:
+        media_type, body = answer(handler, query)
+        handler.send(200, media_type, body.replace(b"_:", b"_:answer%d" % len(handler.server.pages)))
+
+    if query is None:
+        bad.behind.load(NODES)
+    bad.always = relabelled
+    bad.change = lambda query: re.sub(r"OFFSET \d+", "OFFSET 0", query if counts else query.replace("COUNT(*)", "1/0"))
+    with pytest.raises(DataError, match="does not heed OFFSET"):
+        get(bad.query, tmp_path / "g.nt", query=query, page_size=2, progress=Told(stop_at=40))
+    assert not (tmp_path / "g.nt").exists()
+
+
+def test_an_endpoint_that_will_not_go_far_is_believed(bad: Bad, tmp_path: Path) -> None:
+    def not_so_far(handler: Handler, query: str) -> None:
+        (says(500, "too far") if re.search(r"OFFSET \d{4}", query) else forward)(handler, query)
+
+    bad.always = not_so_far
+    fetched = get(bad.query, tmp_path / "g.nt", query=QUERIES["one triple of all rows"], page_size=1)
+    assert (fetched.pages, len(bad.pages)) == (LINES, LINES + 2)  # an empty page, and a look at what is far behind it
 
 
 @pytest.mark.parametrize("counts", [True, False])

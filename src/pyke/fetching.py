@@ -7,7 +7,8 @@ silence, so the next page begins behind the rows that came, not behind those tha
 
 Pages fit together only if rows come in the same order each time. To sort them is to sort the whole graph for each page, which takes minutes
 where the page itself takes a moment, and big endpoints refuse. Most give them in the order of an index anyway, and if not, it shows: the pages
-have as many rows as there are, so where one is missing, another has come twice. So our own query is not sorted, and repeats are counted.
+have as many rows as there are, so where one is missing, another has come twice. So our own query is not sorted, and repeats are counted. Blank
+nodes cannot be told from each other in two pages; of their triples, those that differ otherwise are counted, here and by the endpoint.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ _FORMATS = {
     "application/rdf+xml": ox.RdfFormat.RDF_XML,
 }
 MOST_NOTES = 5  # of lines that were skipped
+FAR = 2_000_000_000  # rows; behind all that could be fetched, and no endpoint's numbers overflow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +153,8 @@ def fetch(
     target = _checked_output(output)
     files.check_file(target, force)
     with closing(source), files.work_directory(target) as work:
-        parts = Parts(work, _fingerprint(source.url, query.text, wanted.graphs, wanted.keep_blank_labels), resume, force)
+        fingerprint = _fingerprint(source.url, query.text, wanted.graphs, wanted.keep_blank_labels)
+        parts = Parts(work, fingerprint, resume, force, labels_hold=wanted.keep_blank_labels)
         resumed_from = parts.tally.pages
         try:
             pages = Pages(source, query, wanted, parts, progress)
@@ -205,7 +208,6 @@ class Page:
     text: bytes
     gained: Tally
     problems: tuple[str, ...]  # one for each line that was skipped
-    content: int  # a hash of the triples as they came
 
     @property
     def rows(self) -> int:
@@ -220,6 +222,7 @@ class Pages:
         self._source, self._query, self._wanted, self._parts, self._progress = source, query, wanted, parts, progress
         self._last: Page | None = None
         self._limit = 0  # of the last page
+        self._different = -1  # triples, when repeats were last looked for
         self._told = self._warned = False
 
     def fetch_all(self) -> int | None:
@@ -238,33 +241,50 @@ class Pages:
             self._last, self._limit = page, limit
             self._source.done = parts.tally.rows
             self._progress.advance(parts.tally.rows)
-            self._look_for_repeats(page, expected)
+            self._look_for_repeats()
         if not parts.tally.triples:
             raise EmptyGraph(f"{self._source.name} gave no triple. Is the graph's name right, and the query?")
         return expected
 
     def prove(self) -> int:
         """The number of triples that came twice. Of pages that nobody sorted, none may have: each stands where one is missing."""
-        repeats = self._parts.repeats()
-        if repeats and not self._query.sorted and not self._query.marked and self._wanted.max_triples is None:
-            different = self._parts.tally.triples - repeats
-            there = self._count(self._query.counting_different)  # an endpoint may give a triple of two graphs twice
-            if there is None or different < there:
-                raise DataError(f"{repeats:,} triples of {self._source.name} came twice, so as many others may be missing: its rows come in another "
-                                "order each time. Fetch with --order query, --force and without --resume.")  # fmt: skip
+        tally, repeats = self._parts.tally, self._parts.repeats()
+        if self._query.sorted or self._query.marked or tally.pages < 2 or self._wanted.max_triples is not None:
+            return repeats
+        alike = self._parts.alike()
+        if not repeats and not alike:
+            return 0
+        there = self._count(self._query.counting_shapes if alike else self._query.counting_different)  # those of two graphs may come twice, too
+        different = tally.triples + tally.skipped - repeats - alike
+        if there is None and not repeats:
+            self._progress.note(f"{alike:,} triples with blank nodes look alike. If the endpoint's order is not stable, some came twice and others "
+                                "are missing, which cannot be told: see --order.")  # fmt: skip
+        elif there is None or different < there:
+            twice = repeats if there is None else there - different
+            raise DataError(f"{twice:,} triples of {self._source.name} came twice, so as many others may be missing: its rows come in another order "
+                            "each time, or it has changed. Fetch with --order query, --force and without --resume, or take what came with "
+                            f"--resume --max-triples {tally.triples}.")  # fmt: skip
         return repeats
 
-    def _look_for_repeats(self, page: Page, expected: int | None) -> None:
-        """Says early what `prove` would say after the last page, or stops if there is none; at each doubling, as looking takes time."""
-        tally = self._parts.tally
-        if self._query.marked or tally.pages & (tally.pages - 1):
+    def _look_for_repeats(self) -> None:
+        """Says early what `prove` would say after the last page, and stops if there is none; at each doubling, as looking takes time."""
+        pages = self._parts.tally.pages
+        if pages & (pages - 1):
             return
-        repeats = self._parts.repeats()
-        if expected is None and tally.pages >= 8 and tally.triples - repeats <= page.gained.triples:
-            raise self._stuck()
-        if repeats and not self._query.sorted and not self._warned:
+        repeats, before = self._parts.repeats(), self._different
+        self._different = self._parts.tally.triples - repeats - self._parts.alike()
+        if pages >= 8 and self._different == before and not self._heeds_offset():
+            raise DataError(f"{self._source.name} gives the same rows again and again: it does not heed OFFSET, so it cannot be read in pages")
+        if repeats and not self._query.sorted and not self._query.marked and not self._warned:
             self._warned = True
             self._progress.note(f"{repeats:,} triples came twice so far. If the endpoint's order is not stable, this will fail: see --order.")
+
+    def _heeds_offset(self) -> bool:
+        """If it gives no row where none can be. One that fails there has at least tried to go so far."""
+        try:
+            return not self._source.ask(self._query.page(1, FAR), ACCEPT, self._read, retries=0).rows
+        except (NoInput, DataError):
+            return True
 
     def _count(self, query: str | None) -> int | None:
         """The answer to a counting query, if the endpoint can tell; it is asked once."""
@@ -279,18 +299,16 @@ class Pages:
     def _whole(self, answer: Answer, limit: int, expected: int | None) -> Page:
         """The page in an answer, if nothing speaks against it."""
         tally, name = self._parts.tally, self._source.name
-        page = read_page(answer, tally.pages + 1, name, self._wanted, self._query.marked)
+        page = self._read(answer)
         if page.rows > limit:
             raise DataError(f"{name} gave {page.rows:,} rows where {limit:,} were asked for: it does not heed LIMIT, so it cannot be read in pages")
         if not page.rows and expected is not None and tally.rows < expected:
             take = f" To take what came, say --resume --max-triples {tally.triples}." if tally.triples else ""
             raise Fault(DataError(f"{name} counts {expected:,} triples, but gives none behind row {tally.rows:,}.{take}"))
-        if expected is not None and tally.rows >= expected and self._last is not None and page.rows and page.content == self._last.content:
-            raise self._stuck()
         return page
 
-    def _stuck(self) -> DataError:
-        return DataError(f"{self._source.name} gives the same page again and again: it does not heed OFFSET, so it cannot be read in pages")
+    def _read(self, answer: Answer) -> Page:
+        return read_page(answer, self._parts.tally.pages + 1, self._source.name, self._wanted, self._query.marked)
 
     def _tell(self, page: Page) -> None:
         """Says what the user would want to know of a page, and of the one before it, behind which there is more."""
@@ -335,7 +353,7 @@ def read_page(answer: Answer, number: int, name: str, wanted: Wanted, marked: bo
         prefix = "" if wanted.keep_blank_labels else f"page{number}_"
         text = ox.serialize([_relabelled(triple, prefix, labels) for triple in triples], format=ox.RdfFormat.N_TRIPLES) or b""
     gained = Tally(1, rows + len(problems), len(triples), len(labels), len(problems), answer.received)
-    return Page(text, gained, tuple(problems), hash(frozenset(triples)))
+    return Page(text, gained, tuple(problems))
 
 
 def _relabelled(node: Any, prefix: str, labels: set[str]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from pyke.progress import Progress
 
 GATHERED = 1 << 20  # bytes of text that are compressed at once
 STATE = "state.json"
+_LABEL = re.compile(rb"^_:\S+|_:[^\s\">]+(?= \.$)", re.MULTILINE)  # of a blank node that is a subject or an object
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,10 @@ class Tally:
 class Parts:
     """The pages that came so far, a file each, and the tally, which is written behind each page: a page that it does not count is not there."""
 
-    def __init__(self, directory: Path, fingerprint: str, resume: bool, force: bool) -> None:
-        self._directory, self._fingerprint = directory, fingerprint
-        self._hashes: list[NDArray[np.int64]] = []  # of all lines: 8 bytes each
+    def __init__(self, directory: Path, fingerprint: str, resume: bool, force: bool, labels_hold: bool = False) -> None:
+        self._directory, self._fingerprint, self._labels_hold = directory, fingerprint, labels_hold
+        self._lines: list[NDArray[np.int64]] = []  # hashes of lines that say the same in each page
+        self._shapes: list[NDArray[np.int64]] = []  # and of the others, without their labels; 8 bytes for each line
         self.tally = Tally()
         kept = _read_state(directory / STATE)
         if kept is None:
@@ -49,7 +52,8 @@ class Parts:
                              "Give the same ones, or say --force without --resume to start anew.")  # fmt: skip
         if resume:
             self.tally = tally
-            self._hashes.extend(_hashes(self._read(number)) for number in range(1, tally.pages + 1))
+            for number in range(1, tally.pages + 1):
+                self._remember(self._read(number))
         elif force:
             files.remove(directory / STATE)
         else:
@@ -67,14 +71,16 @@ class Parts:
         files.write_stream(self._path(tally.pages), [text], force=True)
         state = json.dumps({"fingerprint": self._fingerprint, "tally": asdict(tally)})
         files.write_stream(self._directory / STATE, [state.encode()], force=True)
-        self._hashes.append(_hashes(text))
+        self._remember(text)
         self.tally = tally
 
     def repeats(self) -> int:
-        """How many triples came with an earlier page already. Blank nodes are others in each page."""
-        hashes = np.concatenate([*self._hashes, np.empty(0, np.int64)])
-        hashes.sort()
-        return int(np.count_nonzero(hashes[1:] == hashes[:-1]))
+        """How many triples came with an earlier page already. Those with blank nodes are not among them, unless labels hold."""
+        return _equal(self._lines)
+
+    def alike(self) -> int:
+        """How many triples differ from an earlier one in blank nodes only, whose labels do not hold: they may be the same or not."""
+        return _equal(self._shapes)
 
     def blocks(self, progress: Progress) -> Iterator[bytes]:
         """All pages, one behind the other."""
@@ -88,6 +94,15 @@ class Parts:
         if gathered:
             yield bytes(gathered)
 
+    def _remember(self, text: bytes) -> None:
+        """Two of 10⁸ lines have the same hash by chance once in some thousand fetches."""
+        lines = text.splitlines()
+        if not self._labels_hold and b"_:" in text:
+            shapes = _LABEL.sub(b"_:", text).splitlines()
+            self._shapes.append(_hashes([shape for line, shape in zip(lines, shapes, strict=True) if line != shape]))
+            lines = [line for line, shape in zip(lines, shapes, strict=True) if line == shape]
+        self._lines.append(_hashes(lines))
+
     def _path(self, number: int) -> Path:
         return self._directory / f"{number:07}.nt.zst"
 
@@ -96,9 +111,15 @@ class Parts:
             return b"".join(iter(part.read, b""))
 
 
-def _hashes(text: bytes) -> NDArray[np.int64]:
-    """A hash of each line. Two of 10⁸ lines have the same by chance once in some thousand fetches."""
-    return np.fromiter(map(hash, text.splitlines()), np.int64)
+def _hashes(lines: list[bytes]) -> NDArray[np.int64]:
+    return np.fromiter(map(hash, lines), np.int64, len(lines))
+
+
+def _equal(pages: list[NDArray[np.int64]]) -> int:
+    """How many hashes have come before."""
+    hashes = np.concatenate([*pages, np.empty(0, np.int64)])
+    hashes.sort()
+    return int(np.count_nonzero(hashes[1:] == hashes[:-1]))
 
 
 def _read_state(path: Path) -> tuple[str, Tally] | None:

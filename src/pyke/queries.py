@@ -29,6 +29,7 @@ class Query:
     marked: bool
     counting: str | None = None
     counting_different: str | None = None
+    counting_shapes: str | None = None  # of triples that differ in more than their blank nodes
 
     def page(self, limit: int, offset: int) -> str:
         """The query for one page."""
@@ -39,6 +40,7 @@ class Query:
         """All triples, or all without literals."""
         pattern = "?s ?p ?o" if literals else "?s ?p ?o FILTER(!isLiteral(?o))"
         ordered = "ORDER BY ?s ?p ?o"
+        shape = "(IF(isBlank(?s), 0, ?s) AS ?from) ?p (IF(isBlank(?o), 0, ?o) AS ?to)"
         where = f"{{ {{ SELECT ?s ?p ?o WHERE {{ {pattern} }} {ordered} }} }}" if order == "subquery" else f"{{ {pattern} }}"
         return cls(
             text=f"CONSTRUCT {{ ?s ?p ?o }} WHERE {where}{f' {ordered}' if order == 'query' else ''}",
@@ -46,6 +48,7 @@ class Query:
             marked=False,
             counting=f"SELECT (COUNT(*) AS ?rows) WHERE {{ {pattern} }}",
             counting_different=f"SELECT (COUNT(*) AS ?rows) WHERE {{ SELECT DISTINCT ?s ?p ?o WHERE {{ {pattern} }} }}",
+            counting_shapes=f"SELECT (COUNT(*) AS ?rows) WHERE {{ SELECT DISTINCT {shape} WHERE {{ {pattern} }} }}",
         )
 
     @classmethod

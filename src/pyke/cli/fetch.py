@@ -1,4 +1,4 @@
-"""The one command that opens a connection: an endpoint's triples to a file."""
+"""An endpoint's triples to a file."""
 
 from __future__ import annotations
 
