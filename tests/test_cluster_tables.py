@@ -65,6 +65,7 @@ def test_what_is_said_to_be_a_class_is_one_without_members(tmp_path: Path) -> No
     path.write_text(path.read_text() + f"<http://e/A> <{rdfs}subClassOf> <http://e/B> .\n<http://e/C> {TYPE} <{owl}Class> .\n")
     made = package.embed(path, dimensions=2)
     assert {made.terms[i] for i in made.clusters().ids} == {"http://e/a", "http://e/b"}
+    assert made.export(tmp_path / "g.csv", only="entities").terms == 2
 
 
 def test_clusters_are_those_of_hdbscan_the_largest_first(embedding: Embedding, found: ClusterTable) -> None:
@@ -277,6 +278,7 @@ def test_no_cluster_is_an_error_that_says_what_to_do(pyke: Command, out: Path, t
         (("-o", "kept.csv/t.csv"), 74, "cannot write"),
         (("-o", "t.csv", "--min-cluster-size", "1"), 2, "at least 2"),
         (("-o", "t.csv", "--min-samples", "x"), 2, "min-samples"),
+        (("-o", "t.csv", "--threads", "-3"), 2, "threads is -3"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )

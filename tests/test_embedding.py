@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 import pyke
+from conftest import TYPE
+from pyke.errors import UsageError
 
 
 class _Cells(HTMLParser):
@@ -64,3 +66,18 @@ def test_a_notebook_runs_nothing_that_a_graph_says() -> None:
     assert set(shown.tags) == {"p", "table", "tr", "th", "td"}
     assert evil in shown.texts
     assert "<script>alert(1)</script><img src=x onerror=alert(1)>" in shown.texts
+
+
+def test_threads_that_cannot_be_are_refused(family: Path) -> None:
+    with pytest.raises(UsageError, match="threads is -3"):
+        pyke.embed(family, dimensions=2).nearest_of_many(["http://e/anna"], 2, threads=-3)
+
+
+def test_classes_are_what_is_a_type_of_something_or_said_to_be_a_class(tmp_path: Path) -> None:
+    rdfs, owl = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"
+    path = tmp_path / "graph.nt"
+    path.write_text(
+        f"<e:a> {TYPE} <e:A> .\n<e:a> <e:p> <e:b> .\n<e:p> {TYPE} <e:Property> .\n<e:A> <{rdfs}subClassOf> <e:B> .\n<e:C> {TYPE} <{owl}Class> .\n"
+    )
+    made = pyke.embed(path, dimensions=2)
+    assert {made.terms[i] for i in made.classes} == {"e:A", "e:B", "e:C", "e:Property", f"{owl}Class"}

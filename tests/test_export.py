@@ -50,7 +50,7 @@ def made_up(rows: int = 60, longest: int = 3_000, extreme: bool = True) -> Embed
     labels = ODD_LABELS | {i: f"label {i}" for i in range(10, rows, 2)}
     return Embedding(
         vectors, Terms.of(names), np.array(types, np.int32), np.array(triples, np.int32),
-        Texts.of(labels.values()), np.array(list(labels), np.int32), {"census": {}},
+        Texts.of(labels.values()), np.array(list(labels), np.int32), {"census": {}, "config": {}},
     )  # fmt: skip
 
 

@@ -69,6 +69,15 @@ def test_untyped_terms_that_are_no_predicates_and_no_classes_are_asked(embedding
     assert everything.without_voters == len(asked) - len({name for name, _ in votes})
 
 
+def test_a_term_that_is_said_or_used_to_be_a_class_is_not_asked(tmp_path: Path) -> None:
+    rdfs, owl = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"
+    classes = f"<http://e/uses> {TYPE} <{owl}ObjectProperty> .\n<http://e/baker> <{rdfs}subClassOf> <http://e/Top> .\n"
+    classes += f"<http://e/Top> <{rdfs}subClassOf> <http://e/Root> .\n"
+    without, with_classes = (embed(tmp_path, partly_typed() + more).predict_types(mu=MU, min_confidence=0) for more in ("", classes))
+    assert with_classes.asked == without.asked
+    assert not {prediction.term for prediction in with_classes} & {f"{owl}ObjectProperty", "http://e/Top", "http://e/Root"}
+
+
 def test_typed_subjects_are_asked_for_further_types_if_they_are_wanted(embedding: Embedding) -> None:
     """A class that has a type is a typed subject; what is stated is not predicted."""
     found = predict_types(embedding, mu=MU, min_confidence=0, only_untyped=False)
@@ -137,7 +146,7 @@ def test_the_running_example_is_too_small_for_ten_neighbours_but_not_for_two() -
     father = pyke.embed(ROOT / "examples" / "father.ttl", dimensions=5)
     with pytest.raises(NothingToScore, match="only 8 typed subjects can be neighbours"):
         father.predict_types()
-    assert father.predict_types(mu=2, min_confidence=0).asked == 1
+    assert father.predict_types(mu=2, min_confidence=0, only_untyped=False).asked == 9
 
 
 def test_a_calibration_for_other_neighbours_is_refused(embedding: Embedding, everything: Predictions) -> None:

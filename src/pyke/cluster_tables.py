@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.clusters import NOISE, Clustering, hdbscan
-from pyke.config import RDF_TYPE, Config
+from pyke.config import thread_count
 from pyke.embedding import Embedding
 from pyke.errors import DataError
 from pyke.graph import LITERAL, Ids
@@ -27,9 +27,6 @@ LEAST_LISTED = 0.05  # and the share from which on they are
 COMMON = 0.5  # the share from which on a class or a context may name a cluster
 LONGEST = 40  # letters of a term in a name
 ROWS_AT_ONCE = 1 << 16
-
-_SUBCLASS = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
-_CLASSES = ("http://www.w3.org/2000/01/rdf-schema#Class", "http://www.w3.org/2002/07/owl#Class")
 
 Counts = NDArray[np.int64]
 
@@ -87,7 +84,7 @@ def cluster(
     if len(ids) == 0:
         raise DataError("no term is left to be clustered: all are predicates or classes" + (" or have no type" if typed else ""))
     progress.stage("clusters", len(ids), "terms")
-    found = hdbscan(embedding.vectors[ids], min_cluster_size, min_samples, exact=exact, threads=threads or Config().threads, progress=progress)
+    found = hdbscan(embedding.vectors[ids], min_cluster_size, min_samples, exact=exact, threads=thread_count(threads), progress=progress)
     return describe(embedding, ids, found)
 
 
@@ -95,22 +92,8 @@ def _clustered(embedding: Embedding, typed: bool) -> Ids:
     wanted = np.zeros(len(embedding), bool)
     wanted[embedding.types[:, 0] if typed else slice(None)] = True
     wanted[embedding.predicates] = False
-    wanted[_classes(embedding)] = False
+    wanted[embedding.classes] = False
     return np.flatnonzero(wanted).astype(np.int32)
-
-
-def _classes(embedding: Embedding) -> Ids:
-    """Whatever is used as a class, or said to be one."""
-    find, (subjects, predicates, objects) = embedding.terms.find, embedding.triples.T
-    below = predicates == find(_SUBCLASS)
-    said = np.isin(embedding.types[:, 1], [find(kind) for kind in _CLASSES])
-    used = objects[predicates == _type_predicate(embedding)]
-    found = np.concatenate([used, subjects[below], objects[below], embedding.types[said, 0], embedding.types[:, 1]])
-    return np.unique(found[found != LITERAL])
-
-
-def _type_predicate(embedding: Embedding) -> int:
-    return embedding.terms.find(embedding.manifest.get("config", {}).get("type_predicate", RDF_TYPE))
 
 
 def describe(embedding: Embedding, ids: Ids, found: Clustering) -> ClusterTable:
@@ -209,7 +192,7 @@ def _context_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> lis
     triples = np.asarray(embedding.triples, np.int64)
     if len(triples) > 1:  # sorted: a triple that is kept twice stands behind itself
         triples = triples[np.append(True, (np.diff(triples, axis=0) != 0).any(axis=1))]
-    subjects, predicates, objects = triples[triples[:, 1] != _type_predicate(embedding)].T
+    subjects, predicates, objects = triples[triples[:, 1] != embedding.terms.find(embedding.config().type_predicate)].T
     links = objects != LITERAL
     members = np.concatenate([subjects, objects[links]])
     roles = np.concatenate([2 * predicates, 2 * predicates[links] + 1])

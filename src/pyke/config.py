@@ -181,6 +181,11 @@ def _check_range(name: str, value: Any, kind: type, least: float | None, greates
         raise UsageError(f"{name} is {value}; it must be {bounds}")
 
 
+def thread_count(wanted: int | None) -> int:
+    """As many threads as are wanted, or one for each core."""
+    return Config(threads=wanted or 0).threads
+
+
 def parse_size(text: str) -> int:
     """Bytes in a size such as 8GB, 512MiB or 1e9.
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke import search, store
-from pyke.config import Config
+from pyke.config import Config, thread_count
 from pyke.errors import DamagedStore, UnknownTerm, UsageError
 from pyke.files import Content
-from pyke.graph import Census, Floats, Graph, Ids, Problem, Terms, Texts
+from pyke.graph import LITERAL, Census, Floats, Graph, Ids, Problem, Terms, Texts
 from pyke.lookup import Lookup
 from pyke.progress import Progress
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pyke.sources import Source
 
 
+_SUBCLASS = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
+_CLASSES = ("http://www.w3.org/2000/01/rdf-schema#Class", "http://www.w3.org/2002/07/owl#Class")
 SHOWN = 5  # terms, and numbers of each vector, in a notebook
 
 
@@ -129,6 +131,16 @@ class Embedding:
         present[self.triples[:, 1]] = True
         return np.flatnonzero(present).astype(np.int32)
 
+    @property
+    def classes(self) -> Ids:
+        """The ids of the terms that are used as classes, or said to be some, ascending."""
+        find, (subjects, predicates, objects) = self.terms.find, self.triples.T
+        below = predicates == find(_SUBCLASS)
+        said = np.isin(self.types[:, 1], [find(kind) for kind in _CLASSES])
+        used = objects[predicates == find(self.config().type_predicate)]  # of predicates, too, which `types` leaves out
+        found = np.concatenate([used, subjects[below], objects[below], self.types[said, 0], self.types[:, 1]])
+        return np.unique(found[found != LITERAL])
+
     def config(self, **changes: Any) -> Config:
         """The settings that it was made with, for another run: on all cores, for files of any syntax, and with whatever is changed."""
         try:
@@ -198,7 +210,7 @@ class Embedding:
         if chosen is not None:
             at = np.minimum(np.searchsorted(chosen, own), len(chosen) - 1)
             own = np.where(chosen[at] == own, at, -1)
-        found = search.nearest_of_many(points, vectors, min(k, len(points)), own, exact=exact, threads=threads or Config().threads, progress=progress)
+        found = search.nearest_of_many(points, vectors, min(k, len(points)), own, exact=exact, threads=thread_count(threads), progress=progress)
         ids = found.ids if chosen is None else np.where(found.ids < 0, -1, chosen[found.ids])
         return Neighbourhoods(ids, np.sqrt(found.squares), found.exact, found.recall)
 
@@ -315,7 +327,7 @@ class Embedding:
         >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
         >>> found = e.predict_types(mu=2, only_untyped=False, min_confidence=0.9)
         >>> found.asked, len(found)  # so few examples make nobody so sure
-        (10, 0)
+        (9, 0)
         """
         from pyke.prediction import predict_types
 

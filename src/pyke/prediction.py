@@ -72,7 +72,7 @@ def _check(min_confidence: float, precision: float | None) -> None:
 def _candidates(embedding: Embedding, table: TypeTable, only_untyped: bool) -> Ids:
     """Terms to ask: no predicates, no classes, and no typed subjects unless they are wanted."""
     asked = np.ones(len(embedding), bool)
-    asked[table.class_ids] = False
+    asked[embedding.classes] = False
     if only_untyped:
         asked[embedding.types[:, 0]] = False
     else:

@@ -130,7 +130,7 @@ def choose(embedding: Embedding, only: str, progress: Progress) -> Rows:
         chosen[embedding.types[:, 0]] = True
     elif only == "entities":
         chosen[embedding.predicates] = False
-        chosen[embedding.types[:, 1]] = False
+        chosen[embedding.classes] = False
     elif only == "predicates":
         chosen[:] = False
         chosen[embedding.predicates] = True

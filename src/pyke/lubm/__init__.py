@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyoxigraph
 
-from pyke.config import RDF_TYPE, Config
+from pyke.config import RDF_TYPE, Config, thread_count
 from pyke.errors import UsageError
 from pyke.files import write_stream
 from pyke.graph import Census, Graph
@@ -212,11 +212,7 @@ def lines(which: Universities, literals: bool = True, header: bool = False, thre
 
 
 def _blocks(which: Universities, literals: bool, header: bool, threads: int | None) -> Iterator[tuple[Bytes, int]]:
-    return in_order(_Maker(which, literals, header).block, which.numbers(), _all_unless(threads))
-
-
-def _all_unless(threads: int | None) -> int:
-    return Config(threads=threads or 0).threads
+    return in_order(_Maker(which, literals, header).block, which.numbers(), thread_count(threads))
 
 
 def batches(which: Universities, literals: bool = True, threads: int | None = None) -> Iterator[Batch]:
@@ -234,7 +230,7 @@ def batches(which: Universities, literals: bool = True, threads: int | None = No
     >>> len(batch.terms.blob) > 0
     True
     """
-    return in_order(_Maker(which, literals).batch, which.numbers(), _all_unless(threads))
+    return in_order(_Maker(which, literals).batch, which.numbers(), thread_count(threads))
 
 
 def read(which: Universities, config: Config | None = None, literals: bool = True, progress: Progress | None = None) -> Graph:
@@ -299,5 +295,5 @@ def write(
             yield block.data
             progress.advance(done)
 
-    size = write_stream(path, told(), force, _all_unless(threads))
+    size = write_stream(path, told(), force, thread_count(threads))
     return Written(counted[0], counted[1], size)
