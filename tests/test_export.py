@@ -229,6 +229,25 @@ def test_a_map_of_one_dimension_is_a_line(tmp_path: Path) -> None:
     assert set(pl.read_parquet(tmp_path / "a.parquet")["y"]) == {0.0}
 
 
+def test_lists_may_have_more_numbers_than_32_bits_count() -> None:
+    """8.4 million rows with 256 neighbours each; memory that nobody reads costs nothing."""
+    lists = tables._lists(np.zeros(((1 << 23) + 1, 256), np.int8))
+    assert len(lists[len(lists) - 1]) == 256
+
+
+def test_a_part_is_bounded_by_all_that_is_in_it() -> None:
+    """Terms and vectors are small beside a hundred types each, and beside long labels."""
+    members, classes = 50, 100
+    names = [f"e:{i}" for i in range(members)] + [f"http://example.com/a/class/with/a/long/name/{i}" for i in range(classes)]
+    types = np.array([(i, members + kind) for i in range(members) for kind in range(classes)], np.int32)
+    labels = np.arange(members, members + classes, dtype=np.int32)
+    none = np.zeros((0, 3), np.int32)
+    e = Embedding(np.zeros((len(names), 2), np.float32), Terms.of(names), types, none, Texts.of(["long " * 200] * classes), labels, {})
+    for part in rows.choose(e, "all", Progress()).parts(20_000):
+        size = part.vectors.nbytes + len(part.terms.blob) + len(part.labels[0].blob) + len(part.types[0].blob)
+        assert size <= 20_000 + 5_000, "and a row"
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # What is chosen
 # ---------------------------------------------------------------------------------------------------------------------

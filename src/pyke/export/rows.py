@@ -18,7 +18,7 @@ from pyke.progress import Progress
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PART_BYTES = 4 << 20  # of vectors and terms: as text some three times as much, and that on each thread
+PART_BYTES = 4 << 20  # of vectors, terms, labels and types: as text some three times as much, and that on each thread
 ONLY = ("all", "typed", "entities", "predicates")
 
 
@@ -77,13 +77,23 @@ class Rows:
         return np.ascontiguousarray(self.embedding.types[:, 0])
 
     def parts(self, part_bytes: int = PART_BYTES) -> Iterator[Part]:
-        """The rows in parts of about so many bytes of vectors and terms."""
-        ends = self.term_offsets[1:] + 4 * self.dimensions * np.arange(1, len(self) + 1)
+        """The rows in parts of about so many bytes of vectors and texts."""
+        ends = np.cumsum(self._sizes()[self.ids])
         borders = np.unique(np.searchsorted(ends, np.arange(part_bytes, ends[-1], part_bytes), "right"))
         for ids in np.split(self.ids, borders):
             if len(ids):
                 yield Part(self, ids)
                 self.progress.advance(int(np.searchsorted(self.ids, ids[-1])) + 1)
+
+
+    def _sizes(self) -> Offsets:
+        """The bytes of each term of the embedding: its vector, itself, its label and its types."""
+        e = self.embedding
+        terms = np.diff(e.terms.offsets)
+        sizes = terms + 4 * self.dimensions
+        sizes[e.labelled] += np.diff(e.labels.offsets)
+        np.add.at(sizes, self.typed, terms[e.types[:, 1]])
+        return sizes
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyke import search
 from pyke.errors import DamagedStore, DataError
 from pyke.export.rows import Options, Outcome, Part, Rows, all_bytes, need_pyarrow, of_width, side_by_side, texts_as_binary
 from pyke.files import Content, new_file, write_directory, write_stream
-from pyke.graph import Floats, Texts
+from pyke.graph import Texts
 from pyke.parallel import in_order
 from pyke.plots import project
 from pyke.progress import Progress
@@ -36,7 +37,7 @@ def parquet(rows: Rows, target: str, options: Options) -> Outcome:
     need_pyarrow()
 
     def columns(part: Part) -> dict[str, Any]:
-        return {"term": _strings(part.terms), "label": _labels(part), "types": _types(part), "vector": _vectors(part.vectors)}
+        return {"term": _strings(part.terms), "label": _labels(part), "types": _types(part), "vector": _lists(part.vectors)}
 
     _write_parquet(rows, target, options, columns)
     return Outcome()
@@ -55,7 +56,7 @@ def atlas(rows: Rows, target: str, options: Options) -> Outcome:
         at = slice(*np.searchsorted(rows.ids, [part.ids[0], part.ids[-1] + 1]))
         terms = _strings(part.terms)
         made = {"term": terms, "label": pc.coalesce(_labels(part), terms), "type": _first_types(part)}
-        return made | {name: column[at] for name, column in prepared.items()} | {"vector": _vectors(part.vectors)}
+        return made | {name: column[at] for name, column in prepared.items()} | {"vector": _lists(part.vectors)}
 
     _write_parquet(rows, target, options, columns)
     return Outcome()
@@ -67,9 +68,7 @@ def _map_of(rows: Rows, options: Options) -> dict[str, Any]:
 
     vectors = rows.vectors
     rows.progress.stage("projection")
-    places = np.zeros((len(rows), 2), np.float32)
-    found = project(vectors)
-    places[:, : found.shape[1]] = found
+    places = project(vectors)
     made = {"x": pa.array(places[:, 0]), "y": pa.array(places[:, 1])}
     k = min(options.neighbours, len(rows) - 1)
     if k:
@@ -79,13 +78,6 @@ def _map_of(rows: Rows, options: Options) -> dict[str, Any]:
         made["neighbors"] = pa.StructArray.from_arrays([ids, distances], ["ids", "distances"])  # spelt as Embedding Atlas does
     rows.progress.stage("writing", len(rows), "terms")
     return made
-
-
-def _lists(numbers: Any) -> pa.Array:
-    """The rows of an array as lists."""
-    import pyarrow as pa
-
-    return pa.ListArray.from_arrays(np.arange(len(numbers) + 1, dtype=np.int32) * numbers.shape[1], pa.array(numbers.reshape(-1)))
 
 
 def _write_parquet(rows: Rows, target: str, options: Options, columns: Callable[[Part], dict[str, Any]]) -> None:
@@ -141,10 +133,11 @@ def _first_types(part: Part) -> pa.Array:
     return _strings(classes).take(pa.array(starts, mask=~present))
 
 
-def _vectors(vectors: Floats) -> pa.Array:
+def _lists(numbers: NDArray[Any]) -> pa.Array:
+    """The rows of an array as lists, however many there are: those of equal sizes have no offsets."""
     import pyarrow as pa
 
-    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1])
+    return pa.FixedSizeListArray.from_arrays(pa.array(numbers.reshape(-1)), numbers.shape[1])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
