@@ -1,8 +1,9 @@
 """10^5 neighbour queries (k = 10) on an embedding of WordNet: ours beside usearch used by hand and beside plain matrix products.
 
 Seconds hold all that a way needs: an index is built before it is asked, and the command also reads names, finds their terms and writes the
-table. usearch by hand is one index with the settings of `pyke.search` and one search; matrix products answer a sample, and the seconds are
-those of all queries at that speed. Recall is the part of the true neighbours that is found, equally near ones being as good.
+table. usearch by hand is one index with the settings of `pyke.search`, built by one thread as there, and one search on all cores. Matrix products
+answer a sample, and the seconds are those of all queries at that speed. Recall is the part of the true neighbours that is found, equally near ones
+being as good.
 Target: nothing of ours takes more than twice the time of usearch by hand.
 """
 
@@ -47,7 +48,7 @@ def usearch_by_hand(vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int
 
     index = Index(ndim=vectors.shape[1], metric="l2sq", dtype="f32", connectivity=search.CONNECTIVITY,
                   expansion_add=search.EXPANSION_ADD, expansion_search=search.EXPANSION_SEARCH)  # fmt: skip
-    index.add(np.arange(len(vectors), dtype=np.uint64), vectors, threads=Config().threads)
+    index.add(np.arange(len(vectors), dtype=np.uint64), vectors, threads=search.BUILDING_THREADS)
     found = index.search(vectors[ids], k + 1, threads=Config().threads)
     own = found.keys == ids[:, None].astype(np.uint64)
     own[:, -1] |= ~own.any(axis=1)

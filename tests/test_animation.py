@@ -15,8 +15,9 @@ from PIL import Image
 import pyke as package
 from browser import Browser, needs_chromium
 from conftest import Command
-from pyke import animation, maps, plots, simulation
+from pyke import animation, maps, plots, search, simulation
 from pyke.embedding import Embedding
+from pyke.errors import UsageError
 from pyke.maps import View
 from pyke.progress import Progress
 
@@ -30,12 +31,12 @@ def embedding(typed: Path) -> Embedding:
 
 def test_a_film_begins_at_the_random_start_and_ends_at_the_embedding(embedding: Embedding) -> None:
     numbers, frames = animation.film(embedding, View(), ALL, Progress())
-    axes = plots.principal_axes(embedding.vectors)
-    start = simulation.start(len(embedding), maps.settings_of(embedding))[:, :8]
+    axes = search.principal_axes(embedding.vectors, 2)
+    start = simulation.start(len(embedding), embedding.config())[:, :8]
     assert numbers == list(range(len(embedding.manifest["history"]) + 1))
     assert frames.shape == (len(numbers), 79, 2)
-    assert np.array_equal(frames[0], plots.project_on(start, *axes))
-    assert np.array_equal(frames[-1], plots.project_on(embedding.vectors, *axes))
+    assert np.array_equal(frames[0], search.project_on(start, *axes))
+    assert np.array_equal(frames[-1], search.project_on(embedding.vectors, *axes))
     assert all(not np.array_equal(a, b) for a, b in pairwise(frames))
 
 
@@ -84,6 +85,10 @@ def test_a_film_has_two_thousand_points_unless_told(embedding: Embedding, tmp_pa
         (["-o", "film.gif", "--before-and-after"], 2, "all between"),
         (["-o", "film.gif", "--method", "pyke"], 2, "leave --method out"),
         (["-o", "film.mp4"], 2, "ffmpeg, which is not installed"),
+        (["-o", "film.gif", "--highlight", "http://e/hermit"], 2, "leave --highlight"),
+        (["-o", "film.gif", "--label", "http://e/hermit"], 2, "leave --highlight"),
+        (["-o", "film.mp4", "--labels", "3"], 2, "leave --highlight"),
+        (["-o", "film.gif", "--dpi", "200"], 2, "png, svg, pdf"),
     ],
 )
 def test_what_cannot_be_filmed_is_told(
@@ -95,6 +100,28 @@ def test_what_cannot_be_filmed_is_told(
     done = pyke("plot", tmp_path / "out", "--animate", *arguments)
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_more_points_than_are_drawn_one_by_one_are_refused_before_the_work(
+    embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plots, "POINTS_UP_TO", 40)
+    monkeypatch.setattr(animation, "film", None)  # the work
+    with pytest.raises(UsageError, match="not 50; lower --sample"):
+        embedding.plot(tmp_path / "film.gif", animate=True, sample=50)
+
+
+def test_a_page_of_a_film_says_how_many_terms_are_in_it(embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maps, "NAMED_UP_TO", 30)
+    drawn = embedding.plot(tmp_path / "film.html", animate=True)
+    assert (drawn.points, drawn.named) == (79, 30)
+    assert "The terms of 30 points" in " ".join(drawn.notes())
+
+
+def test_an_updated_embedding_is_not_filmed(embedding: Embedding, tmp_path: Path) -> None:
+    """A run from the start would end somewhere else."""
+    with pytest.raises(UsageError, match="was updated"):
+        embedding.update(np.array([["http://e/new", "http://e/uses", "http://e/hermit"]])).plot(tmp_path / "film.html", animate=True)
 
 
 @pytest.mark.skipif(not shutil.which("ffmpeg"), reason="no ffmpeg here; on Debian: apt-get install ffmpeg")

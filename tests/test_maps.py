@@ -20,7 +20,7 @@ from PIL import Image
 import pyke as package
 from browser import Browser, needs_chromium
 from conftest import TYPE, Command
-from pyke import maps, plots, simulation
+from pyke import maps, plots, search, simulation
 from pyke.embedding import Embedding
 from pyke.errors import DamagedStore, UnknownTerm, UsageError
 from pyke.graph import Matrix
@@ -106,6 +106,14 @@ def test_only_some_types_are_shown(embedding: Embedding, name: str) -> None:
     assert [group.name for group in cast.legend] == ["smith"]
 
 
+def test_types_are_given_one_by_one_and_may_have_commas(pyke: Command, tmp_path: Path) -> None:
+    embedded(tmp_path, "".join(f"<http://e/{i}> {TYPE} <http://e/{name}> .\n" for i, name in enumerate(["A,B", "A,B", "C", "D"]))).save(
+        tmp_path / "out"
+    )
+    done = pyke("plot", tmp_path / "out", "-o", tmp_path / "map.png", "--only-types", "A,B", "--only-types", "C", "--json")
+    assert [(group["name"], group["count"]) for group in json.loads(done.stdout)["legend"]] == [("A,B", 2), ("C", 1)]
+
+
 def test_a_name_of_two_classes_is_refused_with_both(tmp_path: Path) -> None:
     twice = embedded(tmp_path, f"<http://e/a> {TYPE} <http://e/C> .\n<http://e/b> {TYPE} <http://f/C> .\n")
     with pytest.raises(UsageError, match="<http://e/C>, <http://f/C>"):
@@ -155,8 +163,8 @@ def test_a_name_is_one_line_of_bounded_length(name: str, shown: str) -> None:
 
 @pytest.mark.parametrize("rows", [7, 1 << 16])
 def test_principal_components_are_those_of_a_singular_value_decomposition(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-    monkeypatch.setattr(plots, "ROWS_AT_ONCE", rows)
-    monkeypatch.setattr(plots, "ROWS_PER_PRODUCT", rows)
+    monkeypatch.setattr(search, "ROWS_AT_ONCE", rows)
+    monkeypatch.setattr(search, "ROWS_PER_PRODUCT", rows)
     vectors = np.random.default_rng(0).normal(3, [5, 1, 9, 0.1], (60, 4)).astype(np.float32)
     _, _, axes = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
     truth = (vectors - vectors.mean(axis=0)) @ axes[:3].T
@@ -180,15 +188,16 @@ def test_a_settled_map_tells_types_apart(embedding: Embedding) -> None:
 
 def test_the_start_of_a_map_is_that_of_the_embedding(embedding: Embedding) -> None:
     before, after = maps.layout(embedding, View(method="pca", before_and_after=True), Progress())
-    start = simulation.start(len(embedding), maps.settings_of(embedding))[:, :8]
-    assert np.allclose(before.points, plots.project_on(start, *plots.principal_axes(embedding.vectors)))
+    start = simulation.start(len(embedding), embedding.config())[:, :8]
+    assert np.allclose(before.points, search.project_on(start, *search.principal_axes(embedding.vectors, 2)))
     assert np.allclose(after.points, plots.project(embedding.vectors))
 
 
-def test_contexts_begin_between_their_terms() -> None:
+def test_contexts_begin_between_their_terms(embedding: Embedding) -> None:
     springs = Matrix(np.array([0, 0, 1, 3]), np.array([0, 0, 1], np.int32), np.array([5, 1, 3], np.float32))
-    positions = np.array([[0, 8], [4, 0], [9, 9]], np.float32)
-    assert maps._between_ends(springs, positions).tolist() == [[0, 8], [0, 8], [3, 2]]
+    positions = np.zeros((3, simulation.CACHE_LINE), np.float32)
+    positions[:, :2] = [[0, 8], [4, 0], [9, 9]]
+    assert simulation.at_the_middle(springs, positions, embedding.config(dimensions=2))[:, :2].tolist() == [[0, 8], [0, 8], [3, 2]]
 
 
 def test_a_manifest_without_settings_is_told(embedding: Embedding) -> None:
@@ -354,8 +363,9 @@ def test_the_command_tells_what_it_drew(pyke: Command, stored: Path, tmp_path: P
         (["-o", "map.png", "--dpi", "5000"], 2, "20 to 1200"),
         (["-o", "map.png", "--highlight", "http://e/hermitt"], 66, "http://e/hermit"),
         (["-o", "map.png", "--label", "http://nowhere"], 66, "http://nowhere"),
-        (["-o", "map.png", "--only-types", "smith,Nobody"], 66, "Nobody"),
+        (["-o", "map.png", "--only-types", "smith", "--only-types", "Nobody"], 66, "Nobody"),
         (["-o", "map.html", "--before-and-after"], 2, "--animate"),
+        (["-o", "map.html", "--dpi", "300"], 2, "png, svg, pdf"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_told(

@@ -53,6 +53,13 @@ def test_neighbours_among_a_class_have_that_type(crafts: Embedding, term: str) -
     assert len(found) == 20 - (term == "http://e/smith/1")
 
 
+@pytest.mark.parametrize("name", ["smith", "SMITH", "<http://e/smith>", "e:smith"])
+def test_a_class_is_named_as_on_a_map(pyke: Command, out: Path, crafts: Embedding, name: str) -> None:
+    rows = json.loads(pyke("nearest", out, BAKER, "--among", name, "--prefix", "e=http://e/", "--json").stdout)
+    assert [row["term"] for row in rows] == [neighbour.term for neighbour in crafts.nearest(BAKER, among="smith")]
+    assert all(row["term"].startswith("http://e/smith/") for row in rows)
+
+
 def test_neighbours_among_predicates_are_predicates(crafts: Embedding) -> None:
     found = [neighbour.term for neighbour in crafts.nearest(BAKER, predicates=True)]
     assert found == plainly(crafts, BAKER, 10, crafts.predicates.tolist())
@@ -101,7 +108,7 @@ def test_questions_that_cannot_be_answered_are_refused(crafts: Embedding) -> Non
     for ids in ([-1], [0, 10**6]):
         with pytest.raises(UnknownTerm, match="ids of terms are 0 to"):
             crafts.nearest_of_many(np.array(ids))
-    with pytest.raises(UnknownTerm, match=r"no term has the type http://e/uses; the most frequent types are <http://e/baker>"):
+    with pytest.raises(UnknownTerm, match=r"no subject has the type 'http://e/uses'; frequent ones are baker, smith, weaver"):
         crafts.nearest(BAKER, among="http://e/uses")
     with pytest.raises(UsageError, match="one or the other"):
         crafts.nearest(BAKER, among="http://e/baker", predicates=True)

@@ -172,6 +172,13 @@ def test_an_index_finds_nearly_all_and_never_the_point_itself() -> None:
     assert found.recall > 0.98
 
 
+def test_threads_change_nothing_that_an_index_finds() -> None:
+    vectors = cloud(3000, 30)
+    one, three = (search.nearest_of_many(vectors, vectors, 10, np.arange(3000), exact=False, threads=threads) for threads in (1, 3))
+    assert one.ids.tolist() == three.ids.tolist()
+    assert one.recall == three.recall < 1  # two that find everything would agree, too
+
+
 @pytest.mark.parametrize("queries", [0, 1, 5])
 def test_an_index_answers_a_single_query_as_it_does_many(queries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last block of five is of one, too."""

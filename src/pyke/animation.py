@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke import files, plots, simulation
+from pyke import files, plots, search, simulation
 from pyke.embedding import Embedding
 from pyke.errors import UsageError, WriteError
 from pyke.graph import Floats, Ids
-from pyke.maps import PAGES, Drawn, View, check_target, choose, flat, named_points, page, settings_of, title_of
+from pyke.maps import PAGES, Drawn, View, check_target, choose, flat, named_points, page, title_of
 from pyke.pipeline import Run
 from pyke.progress import Progress
 
@@ -30,19 +30,26 @@ FIRST_SECONDS, LAST_SECONDS = 0.8, 2.0  # that the start and the end are shown
 def draw(embedding: Embedding, path: str | Path, view: View, *, force: bool = False, progress: Progress | None = None) -> Drawn:
     """Writes a film: .gif, .mp4 (by the program ffmpeg), or .html, a page with a slider."""
     path, progress = Path(path), progress or Progress()
-    check_target(path, ENDINGS, force)
+    check_target(path, ENDINGS, view, force)
     if view.before_and_after:
         raise UsageError("a film shows the start, the end and all between; leave --before-and-after out")
     if view.method == "pyke":
         raise UsageError("a film shows the annealing of the embedding itself, along its principal components; leave --method out")
+    if embedding.manifest.get("updates"):
+        raise UsageError("this embedding was updated: a run from the start would not end at it. Embed the graph anew to film that.")
     ending = path.suffix.lower()
+    if ending not in PAGES and (view.highlight or view.label or view.labels not in (0, View.labels)):
+        raise UsageError("a film has no labels and no rings as .gif or .mp4; leave --highlight, --label and --labels out, or write .html")
     if ending == ".mp4":
         _ffmpeg()
     cast = choose(embedding, replace(view, sample=SAMPLE if view.sample is None else view.sample))
+    if ending not in PAGES and len(cast.ids) > plots.POINTS_UP_TO:
+        raise UsageError(f"a film shows at most {plots.POINTS_UP_TO:,} points as .gif or .mp4, not {len(cast.ids):,}; lower --sample, or write .html")
     numbers, frames = film(embedding, view, cast.ids, progress)
     title = title_of(embedding, view, cast)
     if ending in PAGES:
-        content = page(embedding, cast, title, frames, numbers, named_points(cast, view.seed))
+        named = named_points(cast, view.seed)
+        content, count = page(embedding, cast, title, frames, numbers, named), len(named)
     else:
         between, captions = _in_between(np.array([flat(frame) for frame in frames]), numbers)
         progress.stage("drawing", len(captions), "pictures")
@@ -51,14 +58,15 @@ def draw(embedding: Embedding, path: str | Path, view: View, *, force: bool = Fa
             pictures.append(picture)
             progress.advance(len(pictures))
         often = _times_shown(len(pictures))
+        count = len(cast.ids)
         content = _mp4(pictures, often) if ending == ".mp4" else plots.gif(pictures, [times * 1000 // PICTURES_PER_SECOND for times in often])
     files.write_stream(path, [content], force)
-    return Drawn(str(path), len(content), len(cast.ids), cast.left_out, 0, len(cast.ids), cast.legend, (), "film")
+    return Drawn(str(path), len(content), len(cast.ids), cast.left_out, 0, count, cast.legend, (), "film")
 
 
 def film(embedding: Embedding, view: View, ids: Ids, progress: Progress) -> tuple[list[int], Floats]:
     """Runs the simulation again: the numbers of the iterations that were kept, and where some terms were after each."""
-    config = settings_of(embedding)
+    config = embedding.config()
     run = Run(None, config, progress)
     forces = run.find_forces(embedding.graph())
     every = -(-simulation.iterations(config) // MOST_FRAMES)
@@ -77,8 +85,8 @@ def film(embedding: Embedding, view: View, ids: Ids, progress: Progress) -> tupl
     if numbers[-1] != len(rest.history):
         numbers.append(len(rest.history))
         kept.append(rest.positions[ids, : config.dimensions])
-    axes = plots.principal_axes(rest.positions[: len(embedding), : config.dimensions], 3 if view.three_d else 2)
-    return numbers, np.array([plots.project_on(positions, *axes) for positions in kept])
+    axes = search.principal_axes(rest.positions[: len(embedding), : config.dimensions], 3 if view.three_d else 2)
+    return numbers, np.array([search.project_on(positions, *axes) for positions in kept])
 
 
 def _in_between(frames: Floats, numbers: Sequence[int]) -> tuple[Floats, list[str]]:

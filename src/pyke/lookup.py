@@ -12,6 +12,7 @@ import difflib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -130,6 +131,20 @@ class Lookup:
         others = {_folded(name) for name, term in zip(names, found, strict=True) if term is None and not _is_explicit(name)}
         with_label = self._labelled_by(others) if others else {}
         return [self._by_label(name, with_label) if term is None else term for name, term in zip(names, found, strict=True)]
+
+    def find_class(self, name: str, types: Ids) -> int:
+        """The id of a class that some subject has: by the name that people read, or as any term is named. `types` are (subject, class)."""
+        classes, counts = np.unique(types[:, 1], return_counts=True)
+        called = [] if _is_explicit(name) else [term for term in classes.tolist() if _folded(self.readable(term)) == _folded(name)]
+        if len(called) > 1:
+            listed = ", ".join(self._written(term) for term in called[:MOST_LISTED])
+            raise UsageError(f"{len(called):,} classes are called {name}: {listed}. Name one by its IRI.")
+        with suppress(UnknownTerm):
+            found = called[0] if called else self.find(name)
+            if found in classes:
+                return found
+        frequent = ", ".join(self.readable(term) for term in classes[np.argsort(-counts, kind="stable")[:MOST_LISTED]].tolist())
+        raise UnknownTerm(f"no subject has the type {name!r}" + (f"; frequent ones are {frequent}" if frequent else ": none has any type"))
 
     def label(self, term: int) -> str | None:
         """The label that the graph gives a term."""

@@ -8,8 +8,7 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -18,11 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke import files, plots, simulation
-from pyke.config import Config
+from pyke import files, plots, search, simulation
 from pyke.embedding import Embedding
-from pyke.errors import DamagedStore, DivergedError, UnknownTerm, UsageError
-from pyke.graph import Floats, Ids, Matrix
+from pyke.errors import DivergedError, UsageError
+from pyke.graph import Floats, Ids
 from pyke.lookup import Lookup, texts_at
 from pyke.pipeline import Run
 from pyke.progress import Progress
@@ -132,7 +130,7 @@ class Drawn:
 def draw(embedding: Embedding, path: str | Path, view: View, *, force: bool = False, progress: Progress | None = None) -> Drawn:
     """Writes a map: .png, .svg and .pdf are figures, .html is a page."""
     path, progress = Path(path), progress or Progress()
-    check_target(path, ENDINGS, force)
+    check_target(path, ENDINGS, view, force)
     is_page = path.suffix.lower() in PAGES
     if is_page and view.before_and_after:
         raise UsageError("a page shows one map; --before-and-after needs .png, .svg or .pdf, and --animate shows both and all between")
@@ -157,10 +155,12 @@ def draw(embedding: Embedding, path: str | Path, view: View, *, force: bool = Fa
     return Drawn(str(path), len(content), len(cast.ids), cast.left_out, outside, count, cast.legend, tuple(missing), kind)
 
 
-def check_target(path: Path, endings: Sequence[str], force: bool) -> None:
+def check_target(path: Path, endings: Sequence[str], view: View, force: bool) -> None:
     """Refuses what could not be written, before there is anything to write."""
     if path.suffix[1:].lower() not in (*endings, *(["htm"] if "html" in endings else [])):
         raise UsageError(f"{path} has no ending that can be written; there are: {', '.join(endings)}")
+    if view.dpi != View.dpi and path.suffix[1:].lower() not in plots.FORMATS:
+        raise UsageError(f"--dpi is for figures ({', '.join(plots.FORMATS)}); leave it out for {path}")
     files.check_file(path, force)
 
 
@@ -172,7 +172,7 @@ def check_target(path: Path, endings: Sequence[str], force: bool) -> None:
 def choose(embedding: Embedding, view: View) -> Cast:
     """The terms of a view with their colours and labels. Greys are drawn first, then colours in random order: none hides another."""
     lookup = embedding.lookup(view.prefixes)
-    wanted = [_class_of(embedding, lookup, name) for name in view.only_types]
+    wanted = [lookup.find_class(name, embedding.types) for name in view.only_types]
     classes = frequent_classes(embedding.types, wanted)
     ranks = ranked(embedding.types, classes, len(embedding))
     ids = np.unique(embedding.types[np.isin(embedding.types[:, 1], wanted), 0]) if wanted else np.arange(len(embedding), dtype=np.int32)
@@ -234,22 +234,6 @@ def ranked(types: Ids, classes: Sequence[int], terms: int) -> NDArray[np.int64]:
     return ranks
 
 
-def _class_of(embedding: Embedding, lookup: Lookup, name: str) -> int:
-    """The class that a name means: as the legend calls it, or as any term is named."""
-    classes, counts = np.unique(embedding.types[:, 1], return_counts=True)
-    called = [term for term in classes.tolist() if lookup.readable(term).casefold() == name.casefold()]
-    if len(called) > 1:
-        raise UsageError(
-            f"{len(called)} classes are called {name}: {', '.join(f'<{lookup.terms[term]}>' for term in called[:5])}. Name one by its IRI."
-        )
-    with suppress(UnknownTerm):
-        found = called[0] if called else lookup.find(name)
-        if found in classes:
-            return found
-    frequent = [lookup.readable(term) for term in classes[np.argsort(-counts, kind="stable")[: len(PALETTE)]].tolist()]
-    raise UnknownTerm(f"no subject has the type {name!r}" + (f"; frequent ones are {', '.join(frequent)}" if frequent else ": none has any type"))
-
-
 def _sampled(order: NDArray[Any], always: Sequence[int], size: int | None) -> NDArray[Any]:
     """The first of a random order, those that are always kept before the others."""
     if size is None or size >= len(order):
@@ -286,50 +270,31 @@ def shortened(name: str, letters: int = LONGEST_NAME) -> str:
 
 def layout(embedding: Embedding, view: View, progress: Progress) -> list[plots.Panel]:
     """Coordinates of all terms in two or three dimensions; those of the random start before them, if they are asked for."""
-    axes = plots.principal_axes(embedding.vectors, 3 if view.three_d else 2)
-    points = plots.project_on(embedding.vectors, *axes)
+    axes = search.principal_axes(embedding.vectors, 3 if view.three_d else 2)
+    points = search.project_on(embedding.vectors, *axes)
     if view.method != "pca":
         points = settled(embedding, points, progress)
     if not view.before_and_after:
         return [plots.Panel("", points)]
-    config = settings_of(embedding)
-    before = plots.project_on(simulation.start(len(embedding), config)[:, : config.dimensions], *axes)
+    config = embedding.config()
+    before = search.project_on(simulation.start(len(embedding), config)[:, : config.dimensions], *axes)
     return [plots.Panel("at the random start", before), plots.Panel("at rest", points)]
 
 
 def settled(embedding: Embedding, points: Floats, progress: Progress) -> Floats:
     """The simulation in the map's own dimensions: the same springs, from where the principal components put the terms."""
-    config = replace(settings_of(embedding), dimensions=points.shape[1])
+    config = embedding.config(dimensions=points.shape[1])
     run = Run(None, config, progress)
     forces = run.find_forces(embedding.graph())
     start = simulation.start(forces[0].rows, config)
     start[: len(points), : config.dimensions] = points
-    start[len(points) :, : config.dimensions] = _between_ends(forces[0], start)[len(points) :, : config.dimensions]
+    start[len(points) :] = simulation.at_the_middle(forces[0], start, config)[len(points) :]  # contexts, between their terms
     try:
         with run.stage("simulation", simulation.iterations(config), "iterations"):
             rest = simulation.simulate(*forces, config, progress, simulation.State(start, ()))
     except DivergedError:
         raise DivergedError(f"in {config.dimensions} dimensions the positions left the finite numbers. --method pca needs no simulation.") from None
     return np.ascontiguousarray(rest.positions[: len(points), : config.dimensions])
-
-
-def _between_ends(springs: Matrix, positions: Floats) -> Floats:
-    """For each particle the middle of what it is tied to, by the strength of the springs; where it is, if it is tied to nothing."""
-    tied = np.flatnonzero(np.diff(springs.offsets))
-    middles = positions.copy()
-    weights = np.add.reduceat(springs.values, springs.offsets[tied])
-    for dimension in range(positions.shape[1]):
-        pulls = springs.values * positions[springs.columns, dimension]
-        middles[tied, dimension] = np.add.reduceat(pulls, springs.offsets[tied]) / weights
-    return middles
-
-
-def settings_of(embedding: Embedding) -> Config:
-    """The settings that an embedding was made with, on the cores of this machine."""
-    try:
-        return Config(**{**embedding.manifest["config"], "threads": 0, "memory": None})
-    except (KeyError, TypeError, UsageError) as error:
-        raise DamagedStore(f"the manifest does not tell the settings of the embedding: {error}. `pyke verify` checks the directory.") from None
 
 
 def _looked_at(panel: plots.Panel, cast: Cast) -> plots.Panel:

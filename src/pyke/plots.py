@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyke import search
 from pyke.errors import UsageError
 from pyke.files import write_file
 from pyke.graph import Floats
@@ -26,38 +27,14 @@ COLOURS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860")
 LINES = (*COLOURS, "#da8bc3", "#8c8c8c", "#ccb974", "#64b5cd", "#2f4b7c", "#a05195", "#003f5c")
 MARKERS = "osD^vPX<>*hp8"
 FORMATS = ("png", "svg", "pdf")
-ROWS_AT_ONCE = 1 << 16
-ROWS_PER_PRODUCT = 64  # so few that BLAS takes one thread; several wait for one another by spinning, for seconds on a busy machine
 DPI = 130
 GIF_COLOURS = 64
 _UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def principal_axes(vectors: Floats, dimensions: int = 2) -> tuple[Doubles, Doubles]:
-    """The middle of the rows, and the directions in which they differ most, as columns; zeros where there are no more.
-
-    The sign of each direction is fixed, so that a figure looks the same every time.
-    """
-    middle = vectors.mean(axis=0, dtype=np.float64)
-    spread = np.zeros((len(middle), len(middle)))
-    rows = max(ROWS_PER_PRODUCT, len(middle))
-    for begin in range(0, len(vectors), rows):
-        centred = vectors[begin : begin + rows] - middle
-        spread += centred.T @ centred
-    axes = np.linalg.eigh(spread)[1][:, ::-1][:, :dimensions]
-    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
-    return middle, np.pad(axes, ((0, 0), (0, dimensions - axes.shape[1])))
-
-
-def project_on(vectors: Floats, middle: Doubles, axes: Doubles) -> Floats:
-    """The rows, seen along some axes."""
-    parts = [((vectors[at : at + ROWS_AT_ONCE] - middle) @ axes).astype(np.float32) for at in range(0, len(vectors), ROWS_AT_ONCE)]
-    return np.concatenate(parts) if parts else np.zeros((0, axes.shape[1]), np.float32)
-
-
 def project(vectors: Floats, dimensions: int = 2) -> Floats:
     """Principal components of the rows."""
-    return project_on(vectors, *principal_axes(vectors, dimensions))
+    return search.project_on(vectors, *search.principal_axes(vectors, dimensions))
 
 
 def before_and_after(panels: Sequence[tuple[str, Floats]], names: Sequence[str], groups: Sequence[str], path: Path) -> None:

@@ -15,6 +15,7 @@ from pyke.parallel import in_parts
 from pyke.progress import Progress
 
 ROWS_AT_ONCE = 1 << 16
+ROWS_PER_PRODUCT = 64  # so few that BLAS takes one thread; several wait for one another by spinning, for seconds on a busy machine
 EXACT_UP_TO = 600_000  # points among which as many queries are answered exactly: a few minutes on two cores, less than an index takes
 FEW = 100  # queries that are answered one by one: looking at all points once for each takes less than putting them in order
 GROUPS_AT_ONCE = 64  # of queries, between two looks at the clock
@@ -26,6 +27,7 @@ LEAST_SIZE, GREATEST_SIZE = 1e-15, 1e15  # of the largest coordinate
 
 # HNSW, as its authors name them: links per node, candidates while building and while searching.
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 128
+BUILDING_THREADS = 1  # several link points in the order in which they happen to come, and the neighbours found differ from run to run
 
 
 def nearest(vectors: Floats, query: Floats, k: int, without: int = -1) -> tuple[Ids, Floats]:
@@ -95,9 +97,9 @@ def _one_by_one(points: Floats, queries: Floats, k: int, own: NDArray[np.int64])
 def _exactly(points: Floats, queries: Floats, k: int, own: NDArray[np.int64], threads: int, progress: Progress) -> Neighbours:
     """Compares every query with every point, but for those whose leading coordinates alone show that they are too far."""
     queries = np.ascontiguousarray(queries, np.float32)
-    middle, axes = _principal_axes(points)
+    middle, axes = principal_axes(points, min(LEADING, points.shape[1]))
     tiles = _tiles(np.ascontiguousarray(points, np.float32), middle, axes)
-    leading = _rotated(queries, middle, axes)
+    leading = project_on(queries, middle, axes)
     groups = _leaves(leading)
     slack = np.float32(1e-6 * np.sqrt(max(_greatest_square(points, middle), _greatest_square(queries, middle))))
     ids, squares = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.float32)
@@ -118,7 +120,7 @@ def _exactly(points: Floats, queries: Floats, k: int, own: NDArray[np.int64], th
 
 def _tiles(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64]) -> kernels.Tiles:
     """Points in tiles that lie close together."""
-    leading = _rotated(points, middle, axes)
+    leading = project_on(points, middle, axes)
     leaves = _leaves(leading)
     order = np.concatenate(leaves)
     starts = np.append(np.int64(0), np.cumsum([len(leaf) for leaf in leaves], dtype=np.int64))
@@ -126,17 +128,24 @@ def _tiles(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64
     return kernels.Tiles(points[order], np.ascontiguousarray(leading[order].T), order.astype(np.int32), starts, low, high)
 
 
-def _principal_axes(points: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The middle of the points, and the directions in which they differ most, as columns."""
+def principal_axes(points: Floats, dimensions: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The middle of the points, and the directions in which they differ most, as columns; zeros where there are no more.
+
+    The sign of each direction is fixed, so that a figure looks the same every time.
+    """
     middle = points.mean(axis=0, dtype=np.float64)
-    spread = np.zeros((points.shape[1], points.shape[1]))
-    for begin in range(0, len(points), ROWS_AT_ONCE):
-        centred = points[begin : begin + ROWS_AT_ONCE] - middle
+    spread = np.zeros((len(middle), len(middle)))
+    rows = max(ROWS_PER_PRODUCT, len(middle))
+    for begin in range(0, len(points), rows):
+        centred = points[begin : begin + rows] - middle
         spread += centred.T @ centred
-    return middle, np.linalg.eigh(spread)[1][:, ::-1][:, :LEADING]
+    axes = np.linalg.eigh(spread)[1][:, ::-1][:, :dimensions]
+    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+    return middle, np.pad(axes, ((0, 0), (0, dimensions - axes.shape[1])))
 
 
-def _rotated(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64]) -> Floats:
+def project_on(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64]) -> Floats:
+    """The points, seen along some axes."""
     parts = [((points[at : at + ROWS_AT_ONCE] - middle) @ axes).astype(np.float32) for at in range(0, len(points), ROWS_AT_ONCE)]
     return np.concatenate(parts) if parts else np.zeros((0, axes.shape[1]), np.float32)
 
@@ -169,7 +178,7 @@ def _by_index(points: Floats, queries: Floats, k: int, own: NDArray[np.int64], t
     for begin in range(0, len(points), ROWS_AT_ONCE):
         progress.advance(begin * len(queries) // (2 * len(points)))  # building takes about as long as asking
         rows = np.ascontiguousarray(points[begin : begin + ROWS_AT_ONCE])
-        index.add(np.arange(begin, begin + len(rows), dtype=np.uint64), rows, threads=threads)
+        index.add(np.arange(begin, begin + len(rows), dtype=np.uint64), rows, threads=BUILDING_THREADS)
     ids, squares = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.float32)
     for begin in range(0, len(queries), ROWS_AT_ONCE):
         progress.advance((len(queries) + begin) // 2)

@@ -31,7 +31,7 @@ def nearest(
     vector_file: Annotated[Path | None, typer.Option(help="Ask by the vectors in a .npy file: one, or a row each.")] = None,
     batch: Annotated[str | None, typer.Option(help="Ask by the lines of a file, a term each; - for standard input.")] = None,
     k: Annotated[int, typer.Option("--k", "-k", help="How many.")] = 10,
-    among: Annotated[str | None, typer.Option(metavar="CLASS", help="Only terms that have this type.")] = None,
+    among: Annotated[str | None, typer.Option(metavar="CLASS", help="Only terms of this class, by IRI or name.")] = None,
     predicates: Annotated[bool, typer.Option("--predicates", help="Only predicates.")] = False,
     prefix: Annotated[list[str] | None, typer.Option(metavar="NAME=IRI", help="A prefix beside the well-known ones.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Exact neighbours, however long it takes. [unless an index is faster]")] = False,
@@ -65,7 +65,7 @@ def nearest(
         names, queries, unknown = *_given(terms, vector, vector_file, lookup), 0
     options: dict[str, Any] = {"predicates": predicates, "exact": True if exact else False if approximate else None, "threads": threads}
     if among is not None:
-        options["among"] = f"<{embedding.terms[lookup.find(among)]}>"
+        options["among"] = f"<{embedding.terms[lookup.find_class(among, embedding.types)]}>"
     if not output:
         _show(names, embedding.nearest_of_many(queries, k, **options), embedding, json_)
         return

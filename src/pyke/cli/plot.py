@@ -25,7 +25,7 @@ def plot(
     three_d: Annotated[bool, typer.Option("--three-d", help="Three dimensions; a page can be turned.")] = False,
     before_and_after: Annotated[bool, typer.Option("--before-and-after", help="The random start beside the result.")] = False,
     animate: Annotated[bool, typer.Option("--animate", help="A film of the annealing, of 2,000 points unless --sample says otherwise.")] = False,
-    only_types: Annotated[str | None, typer.Option(metavar="A,B", help="Only subjects of these classes, by IRI or name.", show_default=False)] = None,
+    only_types: Annotated[list[str] | None, typer.Option(metavar="CLASS", help="Only subjects of a class, by IRI or name; may be repeated.")] = None,
     highlight: Annotated[list[str] | None, typer.Option(metavar="TERM", help="A term to ring and label; may be repeated.")] = None,
     label: Annotated[list[str] | None, typer.Option(metavar="TERM", help="A term to label, in place of the best connected; may be repeated.")] = None,
     labels: Annotated[int, typer.Option(help="Labels at most; 0 for none.")] = 18,
@@ -45,7 +45,7 @@ def plot(
     with terminal.Shown() as progress:
         drawn = load(directory).plot(
             output, animate=animate, force=force, progress=progress, method=method, three_d=three_d, before_and_after=before_and_after,
-            only_types=[name for name in (only_types or "").split(",") if name], highlight=highlight or (), label=label or (), labels=labels,
+            only_types=only_types or (), highlight=highlight or (), label=label or (), labels=labels,
             sample=sample, seed=seed, title=title, dpi=dpi, prefixes=parse_prefixes(prefix or []),
         )  # fmt: skip
     if json_:
