@@ -185,7 +185,8 @@ def test_names_of_files_are_shown_as_they_are(pyke: Command, typed: Path, tmp_pa
     path = tmp_path / "<b>$x_{$[red].nt"
     path.write_text(typed.read_text())
     for report in ("a.html", "a.svg"):
-        run = pyke("evaluate", path, "--no-purity", "--dimensions", "2", "--report", tmp_path / report)
+        (tmp_path / report).write_text("old")
+        run = pyke("evaluate", path, "--no-purity", "--dimensions", "2", "--report", tmp_path / report, "--force")
         assert run.returncode == 0, run.stderr
     assert "Evaluation of &lt;b&gt;$x_{$[red].nt" in (tmp_path / "a.html").read_text()
 
@@ -233,6 +234,7 @@ def test_switches_reach_the_measures(pyke: Command, typed: Path) -> None:
         (("good.nt", "--config", "list.toml"), 2, "similarity"),
         (("good.nt", "--report", "x.xyz"), 2, "png, svg, pdf"),
         (("good.nt", "--report", "good.nt/x.html"), 74, "cannot write"),
+        (("good.nt", "--report", "kept.html"), 73, "--force"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
@@ -243,6 +245,7 @@ def test_what_cannot_be_scored_has_its_exit_code_and_says_what_to_do(
     untyped = "<http://e/a> <http://e/p> <http://e/b> .\n<http://e/b> <http://e/p> <http://e/c> .\n"
     contents = {
         "good.nt": FAMILY,
+        "kept.html": "mine",
         "untyped.nt": untyped,
         "male.nt": FAMILY.replace("female", "male"),
         "one.nt": f"{untyped}<http://e/a> {TYPE} <http://e/x> .\n<http://e/a> {TYPE} <http://e/y> .\n",
@@ -260,6 +263,7 @@ def test_what_cannot_be_scored_has_its_exit_code_and_says_what_to_do(
     is_made = arguments[0] in ("untyped", "embedded")
     run = pyke("evaluate", *arguments, *(() if is_made else ("--dimensions", "3")))
     assert (run.returncode, words in run.stderr) == (code, True), run.stderr
+    assert Path("kept.html").read_text() == "mine"
     assert "Traceback" not in run.stderr
 
 

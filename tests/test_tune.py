@@ -239,6 +239,8 @@ class _Half:
         (("--config", "missing.toml"), 66, "missing.toml"),
         (("--config", "taken.toml"), 2, "there is no parameter 'kk'"),
         (("--report", "x.xyz"), 2, "png, svg, pdf"),
+        (("--report", "taken.html"), 73, "--force"),
+        (("-o", "taken.toml/x.toml"), 74, "cannot write"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
@@ -247,9 +249,10 @@ def test_what_cannot_be_tuned_has_its_exit_code(
 ) -> None:
     """It is said before hours of trials, not after them."""
     monkeypatch.chdir(tmp_path)
-    Path("taken.toml").write_text("kk = 3\n")
+    for name in ("taken.toml", "taken.html"):
+        Path(name).write_text("kk = 3\n")
     run = pyke("tune", typed, "--trials", "1", *arguments)
     assert (run.returncode, words in run.stderr) == (code, True), run.stderr
     assert "Traceback" not in run.stderr
     assert "→" not in run.stderr, "no trial was made"
-    assert [path.name for path in tmp_path.iterdir()] == ["taken.toml"]
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(["taken.toml", "taken.html"], "kk = 3\n")

@@ -139,6 +139,7 @@ def test_an_unknown_term_is_refused_with_what_may_be_meant(pyke: Command, out: P
         (("-o", "there.nt/found.nt"), 74, "cannot write"),
         (("-o", "found.rdf"), 2, ".trig"),
         (("--report", "report.txt"), 2, "ending"),
+        (("--report", "there.html"), 73, "--force"),
         (("--min-confidence", "80"), 2, "from 0 to 1"),
         (("--precision", "nan"), 2, "from 0 to 1"),
         (("--min-confidence", "0.9", "--precision", "0.9"), 2, "one of them"),
@@ -155,7 +156,8 @@ def test_what_cannot_be_is_refused_before_the_work(
     pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], code: int, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "there.nt").write_text("mine")
+    for name in ("there.nt", "there.html"):
+        (tmp_path / name).write_text("mine")
     (tmp_path / "folder.nt").mkdir()
     run = pyke("types", out, *options)
     assert (run.returncode, run.stdout) == (code, "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyke.errors import UsageError
-from pyke.files import write_file
+from pyke.files import check_file, write_file
 from pyke.plots import FORMATS, draw_to, drawn
 
 _STYLE = """
@@ -36,15 +36,16 @@ class Table:
 _PAGES = (".html", ".htm")
 
 
-def check_report(path: Path) -> None:
+def check_report(path: Path, force: bool) -> None:
     """Refuses a report that could not be written, before there is anything to report."""
     form = path.suffix.lower()
     if form not in _PAGES and form.lstrip(".") not in FORMATS:
         raise UsageError(f"the report {path} has no ending that can be written; there are: html, {', '.join(FORMATS)}")
+    check_file(path, force)
 
 
 def write_report(path: Path, title: str, tables: Sequence[Table], figure: Any) -> None:
-    """Writes a page (.html), or the figure (.png, .svg, .pdf)."""
+    """Writes a page (.html), or the figure (.png, .svg, .pdf), over what is there."""
     if path.suffix.lower() in _PAGES:
         write_file(path, page(title, tables, figure).encode())
     else:

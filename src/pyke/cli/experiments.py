@@ -91,6 +91,7 @@ def evaluate(
     count_literals: CountLiterals = False,
     type_predicate: TypePredicate = None,
     threads: Threads = None,
+    force: Force = False,
     json_: AsJson = False,
 ) -> None:
     """Score an embedding: type prediction and cluster purity, as in the paper, or for types that were withheld."""
@@ -106,7 +107,7 @@ def evaluate(
     from pyke.reports import check_report, write_report
 
     if report:
-        check_report(report)
+        check_report(report, force)
     measures = scores.Measures(_numbers(mu), purity=not no_purity, exact=True if exact else None, threads=settings.threads)
     is_embedding = len(inputs) == 1 and (Path(inputs[0]) / "manifest.json").is_file()
     if is_embedding and held_out is not None:
@@ -169,7 +170,7 @@ def compare(
     from pyke.evaluate.rivals import METHODS
     from pyke.reports import check_report, write_report
 
-    check_report(report)
+    check_report(report, force=True)  # it grows with the rows that are kept beside it
     measures = Measures(_numbers(mu), purity=not no_purity, exact=True if exact else None, threads=settings.threads)
     chosen = [name.strip() for name in methods.split(",") if name.strip()] if methods else list(METHODS)
     contest = Contest(chosen, held_out, parse_duration(time_limit), measures)
@@ -208,18 +209,16 @@ def tune(
     settings = config_of(
         preset, config, seed=seed, format=format, base=base, on_error=on_error, lenient=lenient, type_predicate=type_predicate, threads=threads
     )
-    from pyke.errors import OutputExists
     from pyke.evaluate import tables
     from pyke.evaluate.tune import SPACE, Trial
     from pyke.evaluate.tune import tune as run
-    from pyke.files import write_file
+    from pyke.files import check_file, write_file
     from pyke.plots import trials_figure
     from pyke.reports import check_report, write_report
 
+    check_file(output, force)
     if report:
-        check_report(report)
-    if output.exists() and not force:
-        raise OutputExists(f"{output} exists; --force replaces it")
+        check_report(report, force)
     with terminal.Shown() as progress:
 
         def tell(trial: Trial) -> None:

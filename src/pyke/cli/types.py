@@ -64,7 +64,7 @@ def types(
     if output:  # before the work
         check_target(output, force)
     if report:
-        check_report(report)
+        check_report(report, force)
     with terminal.Shown() as progress:
         found = predict_types(
             embedding, mu=mu, min_confidence=0.8 if min_confidence is None else min_confidence, precision=precision, only_untyped=only_untyped,
