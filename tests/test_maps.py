@@ -107,9 +107,8 @@ def test_only_some_types_are_shown(embedding: Embedding, name: str) -> None:
 
 
 def test_types_are_given_one_by_one_and_may_have_commas(pyke: Command, tmp_path: Path) -> None:
-    embedded(tmp_path, "".join(f"<http://e/{i}> {TYPE} <http://e/{name}> .\n" for i, name in enumerate(["A,B", "A,B", "C", "D"]))).save(
-        tmp_path / "out"
-    )
+    classes = enumerate(["A,B", "A,B", "C", "D"])
+    embedded(tmp_path, "".join(f"<http://e/{i}> {TYPE} <http://e/{name}> .\n" for i, name in classes)).save(tmp_path / "out")
     done = pyke("plot", tmp_path / "out", "-o", tmp_path / "map.png", "--only-types", "A,B", "--only-types", "C", "--json")
     assert [(group["name"], group["count"]) for group in json.loads(done.stdout)["legend"]] == [("A,B", 2), ("C", 1)]
 
