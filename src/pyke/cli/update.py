@@ -50,9 +50,8 @@ def update(
         terminal.print_json({"output": str(output), **change, "census": embedding.manifest["census"]})
         return
     told = f"{change['added']:,} triples were added" + (f", {change['removed']:,} removed" if remove else "")
-    lines = [
-        f"{told}; {change['new_terms']:,} terms are new, {change['placed_terms'] - change['new_terms']:,} old ones have a new place, in {change['seconds']:.1f} s."
-    ]
+    moved = change["placed_terms"] - change["new_terms"]
+    lines = [f"{told}; {change['new_terms']:,} terms are new, {moved:,} old ones have a new place, in {change['seconds']:.1f} s."]
     if change["not_found"]:
         lines.append(
             f"{change['not_found']:,} statements that were to be removed are not counted triples of the graph, or have blank nodes or literals."
