@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import oracle
@@ -14,6 +16,7 @@ from oracle import Triple
 from pyke.embedding import Embedding
 from pyke.errors import NothingToScore, UnknownTerm, UsageError
 from pyke.explanation import MOST_SHARED, Shared
+from pyke.graph import Terms, Texts
 from test_ids import triples_in
 from test_prediction import MU, partly_typed
 
@@ -83,6 +86,28 @@ def test_what_is_in_common_is_counted(embedding: Embedding, name: str) -> None:
     for shared in why.shared:
         assert shared.voters == sum(as_context(shared) in own for own in voters)
         assert shared.terms == sum(as_context(shared) in contexts(graph, term) for term in embedding.terms)
+
+
+def test_triples_are_gone_through_a_few_at_a_time(embedding: Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = embedding.explain("http://e/baker/0", MU)
+    monkeypatch.setattr("pyke.explanation.TRIPLES_AT_ONCE", 7)
+    assert embedding.explain("http://e/baker/0", MU) == whole
+
+
+def test_a_hub_among_the_voters_takes_little_memory() -> None:
+    """It stands in all triples but a few; what it does not share with the term is never held one by one."""
+    count = 100_000
+    asked, hub, other, kind, uses, typing = range(count, count + 6)
+    terms = Terms.of([*(f"e:{i}" for i in range(typing)), oracle.RDF_TYPE])
+    triples = np.array([(hub, uses, i) for i in range(count)] + [(asked, uses, 0), (hub, typing, kind), (other, typing, kind)], np.int32)
+    vectors, types = np.zeros((len(terms), 2), np.float32), np.array([(hub, kind), (other, kind)], np.int32)
+    made = Embedding(vectors, terms, types, triples, Texts.of([]), np.zeros(0, np.int32), {"config": {}})
+    tracemalloc.start()
+    why = made.explain(f"<e:{asked}>", 2)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert {(shared.other, shared.voters, shared.terms) for shared in why.shared} == {(None, 1, 2), ("e:0", 1, 2)}
+    assert most < 100 * count
 
 
 def test_the_most_telling_comes_first(embedding: Embedding) -> None:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyke.embedding import Embedding
 from pyke.errors import NothingToScore
 from pyke.evaluate.type_prediction import REFERENCE_MU, TypeTable, usable_mu
-from pyke.graph import LITERAL
+from pyke.graph import LITERAL, Ids
 from pyke.search import nearest
 
 MOST_SHARED = 20  # things in common that are told
+TRIPLES_AT_ONCE = 1 << 18
 
-# A context: predicate, other term (ANY: the role, whatever the other term is), and whether the member is the subject.
-Context = tuple[int, int, bool]
-ANY = -1
+# A context of a term: predicate, other term (or none: the role, whatever the other term is), and whether the term is the subject.
+# As one number, 2 · ((terms + 1) · predicate + other + 1) + is_subject, with −1 for no other.
+Contexts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,11 @@ def explain(embedding: Embedding, term: str, mu: int = REFERENCE_MU) -> Explanat
         int(s): tuple(table.class_ids[table.classes[table.offsets[r] : table.offsets[r + 1]]].tolist()) for s, r in zip(voters, rows, strict=True)
     }
     stated = set(e.types[e.types[:, 0] == own, 1].tolist())
-    contexts = _contexts(e, [own, *voters])
-    common = {voter: contexts[voter] & contexts[own] for voter in voters}
-    counts = Counter(kind for voter in voters if common[voter] for kind in types_of[voter])
+    of_own = np.unique(np.concatenate([contexts[terms == own] for terms, contexts in _contexts(e, _beside(e, [own]))]))
+    at, who = _having(e, _beside(e, voters), of_own)
+    at, who = at[of_voters := np.isin(who, voters)], who[of_voters]
+    shared = Counter(who.tolist())
+    counts = Counter(kind for voter in voters if shared[voter] for kind in types_of[voter])
     return Explanation(
         e.terms[own],
         e.label(own),
@@ -95,46 +99,53 @@ def explain(embedding: Embedding, term: str, mu: int = REFERENCE_MU) -> Explanat
             Vote(e.terms[kind], e.label(kind), votes, kind in stated) for kind, votes in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         ),
         tuple(
-            Voter(e.terms[voter], e.label(voter), float(distance), tuple(e.terms[kind] for kind in types_of[voter]), len(common[voter]))
+            Voter(e.terms[voter], e.label(voter), float(distance), tuple(e.terms[kind] for kind in types_of[voter]), shared[voter])
             for voter, distance in zip(voters, distances, strict=True)
         ),
-        _most_telling(e, Counter(context for voter in voters for context in common[voter])),
+        _most_telling(e, of_own, np.bincount(at, minlength=len(of_own))),
     )
 
 
-def _contexts(e: Embedding, members: list[int]) -> dict[int, set[Context]]:
-    """All that each member occurs in, but for the giving of types."""
+def _beside(e: Embedding, terms: list[int]) -> Ids:
+    """The triples that some terms are subjects or objects of."""
+    return e.triples[np.isin(e.triples[:, 0], terms) | np.isin(e.triples[:, 2], terms)]
+
+
+def _contexts(e: Embedding, triples: Ids) -> Iterator[tuple[Ids, Contexts]]:
+    """Terms and a context of each: all that there are in some triples, but for the giving of types."""
     typing = e.terms.find(e.config().type_predicate)
-    found: dict[int, set[Context]] = {member: set() for member in members}
-    for side, is_subject in ((0, True), (2, False)):
-        rows = e.triples[np.isin(e.triples[:, side], members)]
-        for triple in rows[(rows[:, 1] != typing) | (rows[:, 2] == LITERAL)].tolist():
-            member, other = triple[side], triple[2 - side]
-            found[member].add((triple[1], ANY, is_subject))
-            if other != LITERAL:
-                found[member].add((triple[1], other, is_subject))
-    return found
+    for begin in range(0, max(1, len(triples)), TRIPLES_AT_ONCE):
+        subjects, predicates, objects = triples[begin : begin + TRIPLES_AT_ONCE].T
+        linked = objects != LITERAL
+        counted = (predicates != typing) | ~linked
+        for chosen, terms, others, is_subject in ((counted, subjects, objects, 1), (counted & linked, objects, subjects, 0)):
+            roles = 2 * (len(e) + 1) * predicates[chosen].astype(np.int64) + is_subject
+            yield terms[chosen], roles
+            yield terms[chosen], roles + 2 * (others[chosen].astype(np.int64) + 1)
 
 
-def _most_telling(e: Embedding, voters: Counter[Context]) -> tuple[Shared, ...]:
+def _having(e: Embedding, triples: Ids, wanted: Contexts) -> tuple[Contexts, Contexts]:
+    """Which terms of some triples have which of the wanted contexts: positions of these, and terms, each pair once."""
+    pairs = []
+    for terms, contexts in _contexts(e, triples):
+        at = np.searchsorted(wanted, contexts)
+        found = np.append(wanted, -1)[at] == contexts
+        pairs.append(at[found] * len(e) + terms[found])
+    return np.divmod(np.unique(np.concatenate(pairs)), len(e))
+
+
+def _most_telling(e: Embedding, contexts: Contexts, voters: Contexts) -> tuple[Shared, ...]:
     """What many voters have and few others."""
-    likely = sorted(voters, key=lambda context: (-voters[context], context))[: 5 * MOST_SHARED]
-    terms = {context: _members(e, context) for context in likely}
-    weight = {context: voters[context] * math.log(2 * len(e) / terms[context]) for context in likely}
-    first = sorted(likely, key=lambda context: (-weight[context], context))[:MOST_SHARED]
-    return tuple(_shared(e, context, voters[context], terms[context]) for context in first)
+    likely = np.sort(np.lexsort((contexts, -voters))[: min(5 * MOST_SHARED, np.count_nonzero(voters))])
+    contexts, voters = contexts[likely], voters[likely]
+    with_predicates = np.isin(e.triples[:, 1], contexts // (2 * (len(e) + 1)))
+    terms = np.bincount(_having(e, e.triples[with_predicates], contexts)[0], minlength=len(contexts))
+    first = np.lexsort((contexts, -voters * np.log(2 * len(e) / terms)))[:MOST_SHARED]
+    return tuple(_shared(e, *(int(column[at]) for column in (contexts, voters, terms))) for at in first)
 
 
-def _shared(e: Embedding, context: Context, voters: int, terms: int) -> Shared:
-    predicate, other, is_subject = context
-    name, label = (None, None) if other == ANY else (e.terms[other], e.label(other))
-    return Shared(e.terms[predicate], name, label, is_subject, voters, terms)
-
-
-def _members(e: Embedding, context: Context) -> int:
-    """How many terms of the graph have a context."""
-    predicate, other, is_subject = context
-    has = e.triples[:, 1] == predicate
-    if other != ANY:
-        has &= e.triples[:, 2 if is_subject else 0] == other
-    return len(np.unique(e.triples[has, 0 if is_subject else 2]))
+def _shared(e: Embedding, context: int, voters: int, terms: int) -> Shared:
+    rest, is_subject = divmod(context, 2)
+    predicate, other = divmod(rest, len(e) + 1)
+    name, label = (e.terms[other - 1], e.label(other - 1)) if other else (None, None)
+    return Shared(e.terms[predicate], name, label, bool(is_subject), voters, terms)
