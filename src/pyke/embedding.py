@@ -349,7 +349,7 @@ class Embedding:
         return explain(self, term, mu)
 
     def update(self, added: Source | None = None, removed: Source | None = None, **reading: Any) -> Embedding:
-        """The embedding of the graph with some triples more and some less, which are whatever `pyke.embed` takes; only what is near moves."""
+        """The embedding of the graph with some triples more and some less, which are whatever `pyke.embed` takes; the rest rests."""
         from pyke.update import update
 
         return update(self, added, removed, **reading)

@@ -25,7 +25,7 @@ def update(
     force: Force = False,
     json_: AsJson = False,
 ) -> None:
-    """Add triples to an embedding, or remove some, without embedding anew: only what is near the change moves."""
+    """Add triples to an embedding, or remove some, without embedding anew: new terms are put in their place, the rest rests."""
     from pyke.embedding import load
     from pyke.files import check_output
     from pyke.update import update as run
