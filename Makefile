@@ -4,13 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test lint docs bench baselines clean
+.PHONY: demo test browser lint docs bench baselines clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
-test: $(READY)
+test: $(READY) browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(TESTS)
+
+# The tests of pages and films want a real browser, and ffmpeg; without them they are skipped, and say so.
+browser:
+	@for program in chromium ffmpeg; do command -v $$program > /dev/null || { \
+	    [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -q > /dev/null && \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -qqy --no-install-recommends $$program > /dev/null; } || \
+	    echo "There is no $$program: what is tested with it is skipped. On Debian: apt-get install $$program"; done
 
 lint: $(READY)
 	$(BIN)/ruff check src tests bench examples docs
