@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pyke import clusters
 from pyke.cluster_tables import Cluster, ClusterTable, _unique, describe
 from pyke.embedding import Embedding
 from pyke.errors import DataError, UsageError
+from pyke.graph import Terms, Texts
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 TOWNS = ("paris", "rome", "oslo")
@@ -162,6 +164,25 @@ def test_a_triple_that_is_kept_twice_counts_once(tmp_path: Path) -> None:
     for one in described(path, "ab", "cd", keep_duplicates=True):
         assert one.context
         assert (one.context.share, one.context.usual) == (1.0, 0.5)
+
+
+def test_what_is_in_common_takes_little_memory_beside_the_triples() -> None:
+    """A hundred predicates, each from every term to one that all of its cluster lead to."""
+    people, size = 1000, 100
+    subjects, predicates = (column.ravel() for column in np.mgrid[:people, people : people + 100])
+    triples = np.column_stack([subjects, predicates, subjects // size]).astype(np.int32)
+    terms = Terms.of(f"e:{i}" for i in range(people + 100))
+    none = np.zeros((0, 2), np.int32)
+    made = Embedding(np.zeros((len(terms), 2), np.float32), terms, none, triples, Texts.of([]), none[:, 0], {"config": {}})
+    ids = np.arange(people, dtype=np.int32)
+    found = clusters.Clustering((ids // size).astype(np.int32), True)
+    describe(made, ids, found)  # compiles
+    tracemalloc.start()
+    names = [one.name for one in describe(made, ids, found).clusters]
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert names == [f"{people} {number}" for number in range(people // size)]
+    assert most < 100 * len(triples)
 
 
 def test_clusters_that_nothing_tells_apart_have_different_names(tmp_path: Path) -> None:

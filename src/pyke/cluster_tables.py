@@ -20,6 +20,7 @@ from pyke.config import thread_count
 from pyke.embedding import Embedding
 from pyke.errors import DataError
 from pyke.graph import LITERAL, Ids
+from pyke.ids import sorted_columns
 from pyke.progress import Progress
 
 MOST_TYPES = 3  # that are listed of a cluster,
@@ -99,7 +100,7 @@ def _clustered(embedding: Embedding, typed: bool) -> Ids:
 def describe(embedding: Embedding, ids: Ids, found: Clustering) -> ClusterTable:
     """What there is to say of clusters of some terms."""
     labels, sizes = _by_size(found.labels)
-    cluster_of = np.full(len(embedding), NOISE - 1, np.int32)  # of every term; those that were not clustered are not noise either
+    cluster_of = np.full(len(embedding) + 1, NOISE - 1, np.int32)  # of every term and LITERAL; what was not clustered is not noise either
     cluster_of[ids] = labels
     readable = embedding.lookup().readable
     kinds = _type_traits(embedding, cluster_of, sizes)
@@ -139,89 +140,102 @@ def _exemplars(embedding: Embedding, ids: Ids, labels: Ids, clusters: int) -> ND
 
 @dataclass(frozen=True)
 class _Shares:
-    """What part of each cluster has each trait, in cells (clusters[i], traits[i]) that are not empty; noise is left out."""
+    """What part of each cluster has each trait, a role with another term, in cells that are not empty; noise is left out."""
 
-    clusters: Counts
-    traits: Counts
+    clusters: Ids
+    roles: Ids
+    others: Ids
     counts: Counts
     shares: NDArray[np.float64]
     usual: NDArray[np.float64]
-    telling: NDArray[np.float64]  # how much the trait tells of the cluster
 
     @classmethod
-    def of(cls, clusters: Ids, traits: Counts, sizes: Counts) -> _Shares:
-        """From pairs of a member's cluster and a trait of it, every trait once per member."""
-        names, trait = np.unique(traits, return_inverse=True)
-        cells, counts = np.unique((clusters.astype(np.int64) + 1) * len(names) + trait, return_counts=True)
-        in_all = np.bincount(trait, minlength=len(names))
-        cluster, trait = np.divmod(cells, max(1, len(names)))
-        inner = cluster > 0
-        cluster, trait, counts = cluster[inner] - 1, trait[inner], counts[inner]
-        shares, usual = counts / sizes[cluster], in_all[trait] / sizes.sum()
-        return cls(cluster, names[trait], counts, shares, usual, shares * np.log(shares / usual))
+    def of(cls, rows: list[Ids], sizes: Counts, terms: int, least: float = 0.0) -> _Shares:
+        """From columns (role, other term, cluster), each trait of a member once; without cells of a lesser share. Empties the list it is given."""
+        roles, others, clusters = sorted_columns(rows, terms, max(len(sizes), int(rows[0].max(initial=0)) + 1))
+        new_trait = _changes(roles) | _changes(others)
+        traits, cells = np.flatnonzero(new_trait), np.flatnonzero(new_trait | _changes(clusters))
+        counts = np.diff(cells, append=len(roles))
+        cells, counts = (column[clusters[cells] != NOISE] for column in (cells, counts))
+        shares = counts / sizes[clusters[cells]]
+        cells, counts, shares = (column[shares >= least] for column in (cells, counts, shares))
+        in_all = np.diff(traits, append=len(roles))[np.searchsorted(traits, cells, "right") - 1]
+        return cls(clusters[cells], roles[cells], others[cells], counts, shares, in_all / sizes.sum())
+
+    def __add__(self, other: _Shares) -> _Shares:
+        return _Shares(*(np.concatenate(columns) for columns in zip(vars(self).values(), vars(other).values(), strict=True)))
 
     def best(self, clusters: int) -> Counts:
         """For each cluster the common cell that tells most of it, among equals the more frequent and then the rarer elsewhere; −1 for none."""
         able = np.flatnonzero((self.shares >= COMMON) & (self.counts > 1))
-        order = able[np.lexsort((self.traits[able], self.usual[able], -self.shares[able], -self.telling[able], self.clusters[able]))]
+        telling = self.shares * np.log(self.shares / self.usual)
+        columns = (self.others, self.roles, self.usual, -self.shares, -telling, self.clusters)
+        order = able[np.lexsort([column[able] for column in columns])]
         found, first = np.unique(self.clusters[order], return_index=True)
         best = np.full(clusters, -1, np.int64)
         best[found] = order[first]
         return best
 
 
+def _changes(column: Ids) -> NDArray[np.bool_]:
+    """Where another value begins; the first does."""
+    changed = np.ones(len(column), bool)
+    changed[1:] = column[1:] != column[:-1]
+    return changed
+
+
 def _type_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> list[list[Trait]]:
     """The classes of each cluster; the first is the one that names it."""
     clustered = cluster_of[embedding.types[:, 0]] >= NOISE
-    subjects, classes = embedding.types[clustered].T
-    found = _Shares.of(cluster_of[subjects], classes.astype(np.int64), sizes)
+    subjects, classes = (embedding.types[:, column][clustered] for column in (0, 1))
+    found = _Shares.of([np.zeros_like(classes), classes, cluster_of[subjects]], sizes, len(embedding))
     best = found.best(len(sizes) - 1)
     readable = embedding.lookup().readable
     traits: list[list[Trait]] = [[] for _ in best]
-    order = np.lexsort((found.usual, -found.shares, np.isin(np.arange(len(found.traits)), best, invert=True), found.clusters))
+    order = np.lexsort((found.usual, -found.shares, np.isin(np.arange(len(found.others)), best, invert=True), found.clusters))
     for cell in order.tolist():
         of_cluster = traits[found.clusters[cell]]
         if not of_cluster or (len(of_cluster) <= MOST_TYPES and found.shares[cell] >= LEAST_LISTED):
-            kind = int(found.traits[cell])
+            kind = int(found.others[cell])
             of_cluster.append(Trait(readable(kind), float(found.shares[cell]), float(found.usual[cell]), embedding.terms[kind]))
     return traits
 
 
 def _context_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> list[Trait | None]:
     """What the members of each cluster have in common and others have not, beside types."""
-    triples = np.asarray(embedding.triples, np.int64)
-    if len(triples) > 1:  # sorted: a triple that is kept twice stands behind itself
-        triples = triples[np.append(True, (np.diff(triples, axis=0) != 0).any(axis=1))]
-    subjects, predicates, objects = triples[triples[:, 1] != embedding.terms.find(embedding.config().type_predicate)].T
-    links = objects != LITERAL
-    members = np.concatenate([subjects, objects[links]])
-    roles = np.concatenate([2 * predicates, 2 * predicates[links] + 1])
-    others = np.concatenate([objects, subjects[links]])
-    clustered = cluster_of[members] >= NOISE
-    members, roles, others = members[clustered], roles[clustered], others[clustered]
+    predicates = embedding.predicates
+    contexts, alone = (one + other for one, other in zip(*(_common(embedding, predicates, cluster_of, sizes, side) for side in (0, 2)), strict=True))
 
-    terms = len(embedding)
-    shared = others != LITERAL
-    contexts = _Shares.of(cluster_of[members[shared]], roles[shared] * terms + others[shared], sizes)
-    pairs = np.unique(members * (2 * terms) + roles)
-    alone = _Shares.of(cluster_of[pairs // (2 * terms)], pairs % (2 * terms), sizes)
+    def trait(found: _Shares, cell: int) -> Trait | None:
+        if cell < 0 or found.shares[cell] <= found.usual[cell]:
+            return None
+        predicate, is_object = divmod(int(found.roles[cell]), 2)
+        other = int(found.others[cell]) if found is contexts else LITERAL
+        text = _context_text(embedding, int(predicates[predicate]), bool(is_object), other)
+        return Trait(text, float(found.shares[cell]), float(found.usual[cell]))
 
-    def trait(context: int, role: int) -> Trait | None:
-        if context >= 0 and contexts.telling[context] > 0:
-            text = _context_text(embedding, *divmod(int(contexts.traits[context]), terms))
-            return Trait(text, float(contexts.shares[context]), float(contexts.usual[context]))
-        if role >= 0 and alone.telling[role] > 0:
-            return Trait(_context_text(embedding, int(alone.traits[role])), float(alone.shares[role]), float(alone.usual[role]))
-        return None
-
-    clusters = len(sizes) - 1
-    return [trait(*cells) for cells in zip(contexts.best(clusters).tolist(), alone.best(clusters).tolist(), strict=True)]
+    cells = zip(contexts.best(len(sizes) - 1).tolist(), alone.best(len(sizes) - 1).tolist(), strict=True)
+    return [trait(contexts, context) or trait(alone, role) for context, role in cells]
 
 
-def _context_text(embedding: Embedding, role: int, other: int = LITERAL) -> str:
+def _common(embedding: Embedding, predicates: Ids, cluster_of: Ids, sizes: Counts, side: int) -> tuple[_Shares, _Shares]:
+    """What members on one side of triples share: roles with another term, and roles alone. A role is 2 · place of its predicate + side / 2."""
+    triples, terms = embedding.triples, len(embedding)
+    chosen = (triples[:, 1] != embedding.terms.find(embedding.config().type_predicate)) & (cluster_of[triples[:, side]] >= NOISE)
+    chosen[1:] &= (triples[1:] != triples[:-1]).any(axis=1)  # sorted: a triple that is kept twice stands behind itself
+    members, used, others = (triples[:, column][chosen] for column in (side, 1, 2 - side))
+    roles = (2 * np.searchsorted(predicates, used) + side // 2).astype(np.int32)
+    clusters, linked = cluster_of[members], others != LITERAL
+    contexts = _Shares.of([roles[linked], others[linked], clusters[linked]], sizes, terms, COMMON)
+    roles, members, clusters = sorted_columns([roles, members, clusters], terms, max(len(sizes), 2 * len(predicates)))
+    first = _changes(roles) | _changes(members)
+    return contexts, _Shares.of([roles[first], np.zeros_like(members[first]), clusters[first]], sizes, terms, COMMON)
+
+
+def _context_text(embedding: Embedding, predicate: int, is_object: bool, other: int) -> str:
     readable = embedding.lookup().readable
     other_name = "" if other == LITERAL else _short(readable(other))
-    return f"{'← ' if role % 2 else ''}{readable(role // 2)} {other_name}".rstrip()
+    return f"{'← ' if is_object else ''}{readable(predicate)} {other_name}".rstrip()
 
 
 def _short(text: str) -> str:

@@ -89,8 +89,8 @@ def explain(embedding: Embedding, term: str, mu: int = REFERENCE_MU) -> Explanat
     stated = set(e.types[e.types[:, 0] == own, 1].tolist())
     of_own = np.unique(np.concatenate([contexts[terms == own] for terms, contexts in _contexts(e, _beside(e, [own]))]))
     at, who = _having(e, _beside(e, voters), of_own)
-    at, who = at[of_voters := np.isin(who, voters)], who[of_voters]
-    shared = Counter(who.tolist())
+    of_voters = np.isin(who, voters)
+    shared = Counter(who[of_voters].tolist())
     counts = Counter(kind for voter in voters if shared[voter] for kind in types_of[voter])
     return Explanation(
         e.terms[own],
@@ -102,7 +102,7 @@ def explain(embedding: Embedding, term: str, mu: int = REFERENCE_MU) -> Explanat
             Voter(e.terms[voter], e.label(voter), float(distance), tuple(e.terms[kind] for kind in types_of[voter]), shared[voter])
             for voter, distance in zip(voters, distances, strict=True)
         ),
-        _most_telling(e, of_own, np.bincount(at, minlength=len(of_own))),
+        _most_telling(e, of_own, np.bincount(at[of_voters], minlength=len(of_own))),
     )
 
 
