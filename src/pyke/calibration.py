@@ -21,7 +21,7 @@ from pyke.config import Config
 from pyke.errors import NothingToScore
 from pyke.evaluate.held_out import split
 from pyke.evaluate.type_prediction import TypeTable, has_class, usable_mu, vote
-from pyke.graph import LITERAL, Floats, Graph, Ids, Offsets
+from pyke.graph import LITERAL, Floats, Graph, Ids, Offsets, positions
 from pyke.ids import is_typing
 from pyke.parallel import in_parts
 from pyke.pipeline import Run
@@ -120,18 +120,12 @@ def hold_ballot(
     vectors: Floats, graph: Graph, known: TypeTable, asked: Ids, mu: int, config: Config, *, exact: bool | None, progress: Progress
 ) -> Ballot:
     """Asks the μ nearest typed subjects of each asked term for their classes; a typed term is no voter for itself."""
-    found = nearest_of_many(vectors[known.subjects], vectors[asked], mu, _positions(asked, known.subjects), exact=exact, threads=config.threads,
+    found = nearest_of_many(vectors[known.subjects], vectors[asked], mu, positions(asked, known.subjects), exact=exact, threads=config.threads,
                             progress=progress)  # fmt: skip
     may_vote = np.empty(found.ids.shape, bool)
     roles, voters = _roles(graph, config.type_predicate), known.subjects[found.ids]
     in_parts(config.threads, len(asked), lambda begin, end: kernels.have_in_common(*roles, asked, voters, begin, end, may_vote))
     return Ballot(*vote(found.ids, known, may_vote), found)
-
-
-def _positions(ids: Ids, among: Ids) -> Counts:
-    """Where each id stands in an ascending array; −1 if it does not."""
-    at = np.minimum(np.searchsorted(among, ids), len(among) - 1)
-    return np.where(among[at] == ids, at, -1)
 
 
 def _roles(graph: Graph, type_predicate: str) -> tuple[Offsets, Ids]:

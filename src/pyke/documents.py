@@ -17,7 +17,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ import pyoxigraph
 
 from pyke.config import Config
 from pyke.errors import DataError, NoInput, UsageError
-from pyke.files import COMPRESSIONS, Input, compression_of
+from pyke.files import COMPRESSIONS, Input, compression_of, ending_of
 from pyke.graph import GENERATED_MARK, LEAST_GENERATED
 from pyke.kernels import Bytes as Text
 from pyke.sandbox import quads_as_text
@@ -102,7 +101,7 @@ def _documents_below(directory: str, form: str | None) -> list[Document]:
     def fail(error: OSError) -> None:
         raise NoInput(f"cannot read the directory {error.filename}: {error.strerror}")
 
-    known = [name for name in sorted(_files_below(directory, fail)) if _extension(name) in _BY_EXTENSION and _extension(name) != ".json"]
+    known = [name for name in sorted(_files_below(directory, fail)) if ending_of(name) in _BY_EXTENSION and ending_of(name) != ".json"]
     if not known:
         raise NoInput(f"{directory}: no file in it has an extension of RDF ({', '.join(_BY_EXTENSION)}, also with {', '.join(COMPRESSIONS)})")
     return [_document(name, form) for name in known]
@@ -118,17 +117,11 @@ def _files_below(directory: str, fail: Callable[[OSError], None] | None = None) 
 def count_passed_over(inputs: Sequence[str | os.PathLike[str]]) -> int:
     """The files in directories that are not read, because their extension is not one of RDF (.json says too little)."""
     found = [name for given in inputs if os.path.isdir(given) for name in _files_below(os.fspath(given))]
-    return sum(_extension(name) not in _BY_EXTENSION or _extension(name) == ".json" for name in found)
-
-
-def _extension(name: str) -> str:
-    """The extension without that of a compression, in lower case."""
-    path = Path(name.lower())
-    return Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix
+    return sum(ending_of(name) not in _BY_EXTENSION or ending_of(name) == ".json" for name in found)
 
 
 def _document(name: str, form: str | None) -> Document:
-    syntax = _BY_NAME[form.lower()] if form else _BY_EXTENSION.get(_extension(name))
+    syntax = _BY_NAME[form.lower()] if form else _BY_EXTENSION.get(ending_of(name))
     if syntax is None:
         raise UsageError(f"{name}: its extension tells no syntax; say --format with one of: {', '.join(syntax.name for syntax in SYNTAXES)}")
     try:

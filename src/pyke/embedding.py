@@ -16,7 +16,7 @@ from pyke import search, store
 from pyke.config import Config, thread_count
 from pyke.errors import DamagedStore, UnknownTerm, UsageError
 from pyke.files import Content
-from pyke.graph import LITERAL, Census, Floats, Graph, Ids, Problem, Terms, Texts
+from pyke.graph import LITERAL, Census, Floats, Graph, Ids, Problem, Terms, Texts, positions
 from pyke.lookup import Lookup
 from pyke.progress import Progress
 
@@ -208,8 +208,7 @@ class Embedding:
         chosen = self._chosen(among, predicates)
         points = self.vectors if chosen is None else self.vectors[chosen]
         if chosen is not None:
-            at = np.minimum(np.searchsorted(chosen, own), len(chosen) - 1)
-            own = np.where(chosen[at] == own, at, -1)
+            own = positions(own, chosen)
         found = search.nearest_of_many(points, vectors, min(k, len(points)), own, exact=exact, threads=thread_count(threads), progress=progress)
         ids = found.ids if chosen is None else np.where(found.ids < 0, -1, chosen[found.ids])
         return Neighbourhoods(ids, np.sqrt(found.squares), found.exact, found.recall)

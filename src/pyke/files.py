@@ -167,6 +167,12 @@ def compression_of(name: str) -> str | None:
     return _compression_in(start)
 
 
+def ending_of(path: str | os.PathLike[str]) -> str:
+    """What a file's name ends in, that of a compression aside: `.nt` of a.NT.gz."""
+    name = Path(path)
+    return (Path(name.stem) if name.suffix.lower() in COMPRESSIONS else name).suffix.lower()
+
+
 def _compression_in(start: bytes) -> str | None:
     return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
 

@@ -55,6 +55,19 @@ class Texts:
         return (self[i] for i in range(len(self)))
 
 
+def positions(ids: NDArray[np.integer[Any]], among: Ids) -> Offsets:
+    """Where each id stands in an ascending array; −1 if it does not."""
+    at = np.minimum(np.searchsorted(among, ids), len(among) - 1)
+    return np.where(among[at] == ids, at, -1) if len(among) else at
+
+
+def ranges(starts: NDArray[np.integer[Any]], sizes: NDArray[np.integer[Any]]) -> Offsets:
+    """start, start + 1, … of each range, one behind the other."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    moved = np.repeat(starts - (ends - sizes), sizes)
+    return moved + np.arange(len(moved))
+
+
 class Terms(Texts):
     """The vocabulary: IRIs as they are, blank nodes as `_:label`. A term's id is its position.
 

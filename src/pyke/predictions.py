@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyke.calibration import Calibration
 from pyke.embedding import Embedding
 from pyke.errors import UsageError
-from pyke.files import COMPRESSIONS, check_file, write_stream
+from pyke.files import check_file, ending_of, write_stream
 from pyke.graph import Ids
 from pyke.lookup import texts_at
 from pyke.tables import check_table, write_table
@@ -168,8 +168,7 @@ def check_target(path: str | os.PathLike[str], force: bool) -> None:
 
 def syntax_of(path: str | os.PathLike[str]) -> tuple[str, Callable[[Prediction, str], str]] | None:
     """How to write RDF to a file of this name; None if it is not to be RDF."""
-    name = Path(path)
-    return _SYNTAXES.get((Path(name.stem) if name.suffix.lower() in COMPRESSIONS else name).suffix.lower())
+    return _SYNTAXES.get(ending_of(path))
 
 
 def _statements(predictions: Predictions, begin: str, one: Callable[[Prediction, str], str]) -> Iterator[bytes]:

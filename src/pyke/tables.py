@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pyke.errors import MissingLibrary, UsageError
-from pyke.files import COMPRESSIONS, check_file, write_stream
+from pyke.files import check_file, ending_of, write_stream
 
 STANDARD_OUTPUT = "-"
 
@@ -35,11 +35,9 @@ def write_table(path: str | os.PathLike[str], kinds: Kinds, blocks: Iterable[Col
 def _form_of(path: str | os.PathLike[str]) -> str:
     if os.fspath(path) == STANDARD_OUTPUT:
         return ".tsv"
-    name = Path(path)
-    packed = name.suffix.lower() in COMPRESSIONS
-    form = Path(name.stem).suffix.lower() if packed else name.suffix.lower()
-    if form not in _FORMS or (packed and form == ".parquet"):
-        raise UsageError(f"a table cannot be written to {name}; the endings are {', '.join(_FORMS)}, all but the last also with .gz or .zst behind")
+    form = ending_of(path)
+    if form not in _FORMS or (form == ".parquet" and Path(path).suffix.lower() != form):
+        raise UsageError(f"a table cannot be written to {path}; the endings are {', '.join(_FORMS)}, all but the last also with .gz or .zst behind")
     return form
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pyke import kernels
 from pyke.errors import NothingToScore, UsageError
-from pyke.graph import Floats, Ids, Offsets
+from pyke.graph import Floats, Ids, Offsets, ranges
 from pyke.parallel import in_parts
 from pyke.progress import Progress
 from pyke.search import Neighbours, nearest_of_many
@@ -43,8 +43,7 @@ class TypeTable:
         """Some of the subjects, in this order."""
         counts = np.diff(self.offsets)[chosen]
         offsets = np.append(np.int64(0), np.cumsum(counts, dtype=np.int64))
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
-        return TypeTable(self.subjects[chosen], offsets, self.classes[np.repeat(self.offsets[:-1][chosen], counts) + within], self.class_ids)
+        return TypeTable(self.subjects[chosen], offsets, self.classes[ranges(self.offsets[:-1][chosen], counts)], self.class_ids)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pyke.export.arrays import npy, safetensors
 from pyke.export.postgres import postgres
 from pyke.export.rows import ONLY, Options, Outcome, Rows, choose
 from pyke.export.tables import atlas, csv, parquet, projector, tsv, word2vec, word2vec_binary
-from pyke.files import COMPRESSIONS, MANIFEST
+from pyke.files import COMPRESSIONS, MANIFEST, ending_of
 from pyke.progress import Progress
 
 __all__ = ["FORMATS", "ONLY", "Format", "Options", "Written", "export", "format_of"]
@@ -88,8 +88,7 @@ def export(
 
 def format_of(target: str) -> str:
     """The format that a target's ending stands for."""
-    plain = Path(target)
-    ending = (plain.with_suffix("") if plain.suffix.lower() in COMPRESSIONS else plain).suffix.lower()
+    ending = ending_of(target)
     for name, form in FORMATS.items():
         if ending and form.ending == ending:
             return name

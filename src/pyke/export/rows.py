@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pyke.embedding import Embedding
 from pyke.errors import DataError, MissingLibrary, UsageError
-from pyke.graph import Floats, Ids, Offsets, Texts
+from pyke.graph import Floats, Ids, Offsets, Texts, positions, ranges
 from pyke.progress import Progress
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ class Rows:
                 yield Part(self, ids)
                 self.progress.advance(int(np.searchsorted(self.ids, ids[-1])) + 1)
 
-
     def _sizes(self) -> Offsets:
         """The bytes of each term of the embedding: its vector, itself, its label and its types."""
         e = self.embedding
@@ -116,9 +115,8 @@ class Part:
     @cached_property
     def labels(self) -> tuple[Texts, NDArray[np.bool_]]:
         """One per row, empty where there is none; and where there is one."""
-        labelled = self.rows.embedding.labelled
-        at = np.searchsorted(labelled, self.ids)
-        present = np.append(labelled[at[0] : at[-1] + 1], -1)[at - at[0]] == self.ids
+        at = positions(self.ids, self.rows.embedding.labelled)
+        present = at >= 0
         found = taken(self.rows.embedding.labels, at[present])
         sizes = np.zeros(len(self.ids), np.int64)
         sizes[present] = np.diff(found.offsets)
@@ -128,7 +126,7 @@ class Part:
     def types(self) -> tuple[Texts, Offsets]:
         """The classes of all rows, one behind the other; those of row i are offsets[i] : offsets[i + 1]."""
         starts, ends = np.searchsorted(self.rows.typed, self.ids, "left"), np.searchsorted(self.rows.typed, self.ids, "right")
-        classes = self.rows.embedding.types[:, 1][_ranges(starts, ends - starts)]
+        classes = self.rows.embedding.types[:, 1][ranges(starts, ends - starts)]
         return taken(self.rows.embedding.terms, classes), np.append(np.int64(0), np.cumsum(ends - starts))
 
 
@@ -156,7 +154,7 @@ def taken(texts: Texts, ids: NDArray[np.integer[Any]]) -> Texts:
     at = _as_slice(ids)
     starts, ends = texts.offsets[:-1][at], texts.offsets[1:][at]
     sizes = ends - starts
-    blob = texts.blob[starts[0] : ends[-1]] if isinstance(at, slice) else texts.blob[_ranges(starts, sizes)]
+    blob = texts.blob[starts[0] : ends[-1]] if isinstance(at, slice) else texts.blob[ranges(starts, sizes)]
     return Texts(np.asarray(blob), np.append(np.int64(0), np.cumsum(sizes, dtype=np.int64)))
 
 
@@ -165,13 +163,6 @@ def _as_slice(ids: NDArray[np.integer[Any]]) -> Any:
     if len(ids) and ids[-1] - ids[0] == len(ids) - 1 and bool((np.diff(ids) == 1).all()):
         return slice(int(ids[0]), int(ids[-1]) + 1)
     return ids
-
-
-def _ranges(starts: NDArray[Any], sizes: NDArray[Any]) -> NDArray[np.int64]:
-    """start, start + 1, … of each range, one behind the other."""
-    ends = np.cumsum(sizes, dtype=np.int64)
-    moved = np.repeat(starts - (ends - sizes), sizes)
-    return moved + np.arange(len(moved))
 
 
 def need_pyarrow() -> None:
