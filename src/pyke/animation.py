@@ -15,9 +15,10 @@ from pyke import files, plots, search, simulation
 from pyke.embedding import Embedding
 from pyke.errors import UsageError, WriteError
 from pyke.graph import Floats, Ids
-from pyke.maps import PAGES, Drawn, View, check_target, choose, flat, named_points, page, title_of
+from pyke.maps import Drawn, View, check_target, choose, flat, named_points, page, title_of
 from pyke.pipeline import Run
 from pyke.progress import Progress
+from pyke.reports import PAGES
 
 ENDINGS = ("gif", "mp4", "html")
 SAMPLE = 2_000  # points, unless another number is asked for

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.errors import PykeError, UnknownTerm, UsageError
-from pyke.graph import Ids, Terms, Texts
+from pyke.graph import Ids, Terms, Texts, positions
 
 # Where two IRIs stand, both are in use, and both are tried.
 PREFIXES = {
@@ -153,10 +153,9 @@ class Lookup:
 
     def labels_of(self, terms: Ids) -> list[str | None]:
         """The labels of many."""
-        at = np.minimum(np.searchsorted(self.labelled, terms), max(0, len(self.labelled) - 1))
-        has_one = self.labelled[at] == terms if len(self.labelled) else np.zeros(len(terms), bool)
-        texts = iter(texts_at(self.labels, at[has_one]))
-        return [next(texts) if one else None for one in has_one.tolist()]
+        at = positions(terms, self.labelled)
+        texts = iter(texts_at(self.labels, at[at >= 0]))
+        return [next(texts) if one else None for one in (at >= 0).tolist()]
 
     def readable(self, term: int) -> str:
         """A term's label, or else its local name."""

@@ -24,9 +24,9 @@ from pyke.graph import Floats, Ids
 from pyke.lookup import Lookup, texts_at
 from pyke.pipeline import Run
 from pyke.progress import Progress
+from pyke.reports import PAGES
 
 METHODS = ("pca", "pyke")
-PAGES = (".html", ".htm")
 ENDINGS = (*plots.FORMATS, "html")
 
 # Paul Tol's "muted" scheme: nine colours that people tell apart, colour-blind or not. Greys are left for the rest.

@@ -33,20 +33,20 @@ class Table:
     best: frozenset[tuple[int, int]] = frozenset()
 
 
-_PAGES = (".html", ".htm")
+PAGES = (".html", ".htm")
 
 
 def check_report(path: Path, force: bool) -> None:
     """Refuses a report that could not be written, before there is anything to report."""
     form = path.suffix.lower()
-    if form not in _PAGES and form.lstrip(".") not in FORMATS:
+    if form not in PAGES and form.lstrip(".") not in FORMATS:
         raise UsageError(f"the report {path} has no ending that can be written; there are: html, {', '.join(FORMATS)}")
     check_file(path, force)
 
 
 def write_report(path: Path, title: str, tables: Sequence[Table], figure: Any) -> None:
     """Writes a page (.html), or the figure (.png, .svg, .pdf), over what is there."""
-    if path.suffix.lower() in _PAGES:
+    if path.suffix.lower() in PAGES:
         write_file(path, page(title, tables, figure).encode())
     else:
         draw_to(figure, path)

@@ -21,7 +21,7 @@ from pyke import ids, simulation, springs
 from pyke.config import Config
 from pyke.embedding import Embedding
 from pyke.errors import EmptyGraph, UsageError
-from pyke.graph import LITERAL, Floats, Graph, Matrix
+from pyke.graph import LITERAL, Floats, Graph, Matrix, ranges
 from pyke.pipeline import Run
 from pyke.progress import Progress
 from pyke.sources import Source
@@ -197,9 +197,7 @@ class Near:
 
 def _entries(matrix: Matrix, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where the entries of some rows are, one row behind the other."""
-    lengths = np.diff(matrix.offsets)[rows]
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(matrix.offsets[:-1][rows] - before, lengths) + np.arange(lengths.sum())
+    return ranges(matrix.offsets[rows], np.diff(matrix.offsets)[rows])
 
 
 def _embedding(embedding: Embedding, graph: Graph, vectors: Floats, attracting: Matrix, record: dict[str, Any]) -> Embedding:
