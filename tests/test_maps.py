@@ -192,11 +192,23 @@ def test_the_start_of_a_map_is_that_of_the_embedding(embedding: Embedding) -> No
     assert np.allclose(after.points, plots.project(embedding.vectors))
 
 
-def test_contexts_begin_between_their_terms(embedding: Embedding) -> None:
+def test_contexts_begin_between_their_terms() -> None:
     springs = Matrix(np.array([0, 0, 1, 3]), np.array([0, 0, 1], np.int32), np.array([5, 1, 3], np.float32))
-    positions = np.zeros((3, simulation.CACHE_LINE), np.float32)
-    positions[:, :2] = [[0, 8], [4, 0], [9, 9]]
-    assert simulation.at_the_middle(springs, positions, embedding.config(dimensions=2))[:, :2].tolist() == [[0, 8], [0, 8], [3, 2]]
+    positions = np.array([[0, 8], [4, 0], [9, 9]], np.float32)
+    assert maps._between_ends(springs, positions).tolist() == [[0, 8], [0, 8], [3, 2]]
+
+
+def test_what_has_one_end_begins_on_it() -> None:
+    # A rounding error beside it, and the two would be driven far out of the map.
+    values = np.random.default_rng(0).uniform(0.1, 9, 500).astype(np.float32)
+    positions = np.random.default_rng(1).normal(size=(1000, 2)).astype(np.float32)
+    springs = Matrix(np.append(np.zeros(500, np.int64), np.arange(501)), np.arange(500, dtype=np.int32), values)
+    assert (maps._between_ends(springs, positions)[500:] == positions[:500]).all()
+
+
+def test_a_settled_map_stays_together(embedding: Embedding) -> None:
+    points = maps.layout(embedding, View(), Progress())[0].points
+    assert np.abs(points).max() < 10 * np.median(np.linalg.norm(points, axis=1))
 
 
 def test_a_manifest_without_settings_is_told(embedding: Embedding) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,8 @@ def hdbscan(
 
     The core distance of a point is that to its min_samples-th neighbour, the point itself being the first, as in scikit-learn.
     """
+    if importlib.util.find_spec("fast_hdbscan") is None:  # before the long part
+        raise _no_library()
     if min_cluster_size < 2 or min_samples < 1:
         raise UsageError(f"min_cluster_size is {min_cluster_size} and min_samples {min_samples}; they must be at least 2 and 1")
     if len(points) <= max(min_cluster_size, min_samples):  # too few for a single cluster
@@ -95,6 +98,10 @@ def _labels(tree: Floats, min_cluster_size: int) -> Ids:
     try:
         from fast_hdbscan.hdbscan import clusters_from_spanning_tree
     except ImportError:
-        raise MissingLibrary("fast_hdbscan", "clustering", "evaluate") from None
+        raise _no_library() from None
     labels: Ids = np.asarray(clusters_from_spanning_tree(tree, min_cluster_size=min_cluster_size)[0], np.int32)
     return labels
+
+
+def _no_library() -> MissingLibrary:
+    return MissingLibrary("fast_hdbscan", "clustering", "evaluate")

@@ -23,7 +23,7 @@ LEAST_GENERATED = 20
 LITERAL = -1  # stands in the object column of a triple whose object is a literal
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Texts:
     """Strings as one UTF-8 blob, each followed by a newline: string i is blob[offsets[i] : offsets[i + 1] - 1]."""
 
@@ -40,6 +40,9 @@ class Texts:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self):,}{''.join(f', {text!r}' for text in self[:3])}{', …' if len(self) > 3 else ''}>"
 
     @overload
     def __getitem__(self, at: int | np.integer[Any]) -> str: ...

@@ -60,6 +60,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
         manifest = json.loads(file.read_bytes())
     except FileNotFoundError:
         raise NoInput(f"{path} is no embedding directory: it has no {MANIFEST}") from None
+    except NotADirectoryError:
+        raise NoInput(f"{path} is a file, no embedding directory. If it is RDF, `pyke embed {path} -o DIRECTORY` makes one of it.") from None
     except OSError as error:
         raise NoInput(f"cannot read {file}: {error.strerror}") from None
     except (ValueError, RecursionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
 import os
@@ -22,7 +23,8 @@ Kinds = Mapping[str, type]  # of the columns: str, int or float; None may stand 
 
 def check_table(path: str | os.PathLike[str], force: bool) -> None:
     """Refuses a table that could not be written, before there is anything to write."""
-    _form_of(path)
+    if _form_of(path) == ".parquet" and importlib.util.find_spec("pyarrow") is None:
+        raise _no_pyarrow()
     if os.fspath(path) != STANDARD_OUTPUT:
         check_file(Path(path), force)
 
@@ -65,12 +67,16 @@ def _json_lines(kinds: Kinds, blocks: Iterable[Columns]) -> Iterator[bytes]:
         yield "".join(json.dumps(dict(zip(kinds, row, strict=True)), ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace")
 
 
+def _no_pyarrow() -> MissingLibrary:
+    return MissingLibrary("pyarrow", "a table as .parquet", "export")
+
+
 def _parquet(kinds: Kinds, blocks: Iterable[Columns]) -> Iterator[bytes]:
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise MissingLibrary("pyarrow", "a table as .parquet", "export") from None
+        raise _no_pyarrow() from None
     arrow_types = {str: pa.string(), int: pa.int64(), float: pa.float32()}
     schema = pa.schema([(name, arrow_types[kind]) for name, kind in kinds.items()])
     written = io.BytesIO()

@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from pyke.reports import Table
 
 
+WIDE = 10_000  # columns: tables are as wide as what is in them
+
+
 def out() -> Console:
-    """Standard output, for people."""
+    """Standard output, for people; in a file or a pipe no line is folded, so that terms can be found and copied."""
     from rich.console import Console
 
-    return Console(soft_wrap=True)
+    folds = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(soft_wrap=True, width=None if folds else WIDE)
 
 
 def new_table(*columns: str, right: tuple[int, ...] = ()) -> Any:

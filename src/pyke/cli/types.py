@@ -101,20 +101,22 @@ def _show(found: Predictions, output: Path | None) -> None:
 
 
 def _in_sentences(found: Predictions, output: Path | None) -> list[str]:
-    right = f"{found.expected_right:.1%} of them should be right." if len(found) else "None was confident enough."
-    where = f" in {output}" if output and str(output) != "-" else ""
-    lines = [f"{len(found):,} types of {found.predicted_subjects:,} subjects{where}; {found.asked:,} were asked. {right}"]
+    from pyke.predictions import syntax_of
+
+    left_out = found.not_in_rdf if output and syntax_of(output) else 0
+    where = f" are in {output}" if output and str(output) != "-" else " are predicted"
+    right = f"{found.expected_right:.1%} of all {len(found):,} should be right." if len(found) else "None was confident enough."
+    if not found.asked - found.without_voters:
+        right = ""
+    lines = [f"{len(found) - left_out:,} types{where}; {found.asked:,} subjects were asked. {right}".rstrip()]
+    if left_out:
+        lines.append(f"{left_out:,} more have blank nodes or names that are no IRIs, which an RDF file cannot name: a table has them.")
     if found.of_typed:
         lines.append(f"{found.of_typed:,} are of subjects that have a type already, which confidence does not know: further types, or doubts.")
     if found.without_voters:
         lines.append(
             f"Of {found.without_voters:,} nothing can be said: no typed neighbour has a predicate, on the same side of it, in common with them."
         )
-    if output and found.not_in_rdf:
-        from pyke.predictions import syntax_of
-
-        place = "they are left out of it; a table has them" if syntax_of(output) else "the table has them, RDF would not"
-        lines.append(f"{found.not_in_rdf:,} have blank nodes or names that are no IRIs, which an RDF file cannot name: {place}.")
     if not found.exact:
         lines.append(f"Neighbours were found by an index, with a recall of {found.recall:.3f}; --exact finds them all.")
     return lines
