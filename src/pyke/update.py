@@ -28,7 +28,7 @@ from pyke.sources import Source
 from pyke.version import __version__
 
 MOST = 0.5  # a term of which more than this part of the triples changed is put in a new place
-SAMPLE, GREATEST_PART = 4_000, 0.05  # known terms to learn from: so many, but no more than this part of them
+SAMPLE, GREATEST_PART = 2_000, 0.05  # known terms to learn from: so many, but no more than this part of them
 LEAST_PER_DIMENSION = 4  # known terms without which nothing is learnt
 
 Flags = NDArray[np.bool_]
@@ -89,15 +89,14 @@ def read_change(embedding: Embedding, added: Source | None, removed: Source | No
         graph, new_ids = ids.without(graph, dropped, config.type_predicate)
         kept = np.flatnonzero(new_ids >= 0)
         vectors, changes = vectors[kept], before[kept] - _occurrences(graph)
-    known, triples = len(graph.terms), len(graph)
+    known, triples, occurrences = len(graph.terms), len(graph), _occurrences(graph)
     if more is not None:
-        before = _occurrences(graph)
-        graph = ids.joined(graph, more, config)
-        after = _occurrences(graph)
-        changes = np.concatenate([changes + after[:known] - before, after[known:]])
+        before, graph = occurrences, ids.joined(graph, more, config)
+        occurrences = _occurrences(graph)
+        changes = np.concatenate([changes + occurrences[:known] - before, occurrences[known:]])
     if not len(graph):
         raise EmptyGraph("no triple would be left")
-    placed = changes > MOST * _occurrences(graph)
+    placed = changes > MOST * occurrences
     enlarged = np.empty((len(graph.terms), embedding.vectors.shape[1]), np.float32)
     enlarged[:known] = vectors
     record = {
