@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pyke import files, plots, search, simulation
 from pyke.embedding import Embedding
 from pyke.errors import DivergedError, UsageError
-from pyke.graph import Floats, Ids, Matrix
+from pyke.graph import Floats, Ids
 from pyke.lookup import Lookup, texts_at
 from pyke.pipeline import Run
 from pyke.progress import Progress
@@ -288,30 +288,14 @@ def settled(embedding: Embedding, points: Floats, progress: Progress) -> Floats:
     forces = run.find_forces(embedding.graph())
     start = simulation.start(forces[0].rows, config)
     start[: len(points), : config.dimensions] = points
-    start[len(points) :, : config.dimensions] = _between_ends(forces[0], start)[len(points) :, : config.dimensions]
+    start[len(points) :] = 0  # contexts begin between their terms: those of the same terms in the same place
+    start[len(points) :] = simulation.at_the_middle(forces[0], start, config)[len(points) :]
     try:
         with run.stage("simulation", simulation.iterations(config), "iterations"):
             rest = simulation.simulate(*forces, config, progress, simulation.State(start, ()))
     except DivergedError:
         raise DivergedError(f"in {config.dimensions} dimensions the positions left the finite numbers. --method pca needs no simulation.") from None
     return np.ascontiguousarray(rest.positions[: len(points), : config.dimensions])
-
-
-def _between_ends(springs: Matrix, positions: Floats) -> Floats:
-    """For each particle the middle of what it is tied to, by the strength of the springs; where it is, if it is tied to nothing.
-
-    What has a single end must lie on it, to the bit: beside it, by a rounding error, it would be driven away by forces without bound from
-    others that lie there, too. So `simulation.at_the_middle` does not serve here.
-    """
-    tied = np.flatnonzero(np.diff(springs.offsets))
-    middles = positions.copy()
-    weights = np.add.reduceat(springs.values, springs.offsets[tied])
-    for dimension in range(positions.shape[1]):
-        pulls = springs.values * positions[springs.columns, dimension]
-        middles[tied, dimension] = np.add.reduceat(pulls, springs.offsets[tied]) / weights
-    single = np.flatnonzero(np.diff(springs.offsets) == 1)
-    middles[single] = positions[springs.columns[springs.offsets[single]]]
-    return middles
 
 
 def _looked_at(panel: plots.Panel, cast: Cast) -> plots.Panel:

@@ -116,7 +116,11 @@ def simulate(
 
 
 def at_the_middle(springs: Matrix, positions: Floats, config: Config) -> Floats:
-    """Moves every particle that has springs to the weighted middle of what they tie it to; nothing repels."""
+    """Moves every particle that has springs to the weighted middle of what they tie it to; nothing repels.
+
+    What begins at zero and has the same ends comes to the same place, to the bit. From elsewhere rounding errors would part the two, and
+    a hair's breadth later drives them apart without bound.
+    """
     blocks = -(-springs.rows // BLOCK_ROWS)
     nobody = Repellers(
         np.zeros(blocks + 1, np.int64), np.zeros(0, np.int32), np.zeros((springs.rows, 0), np.uint16), np.zeros(springs.rows, np.uint16)
