@@ -221,3 +221,18 @@ def test_help_and_version_are_there() -> None:
     assert "embed" in process("--help").stdout
     assert process("--version").stdout.strip()
     assert process("embed", "--help").returncode == 0
+
+
+def test_no_line_is_folded_where_no_terminal_is(pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    far = f"http://e/{'far/' * 60}away"
+    (tmp_path / "far.nt").write_text(f"<http://e/a> <http://e/p> <{far}> .\n<http://e/b> <http://e/p> <{far}> .\n")
+    assert pyke("embed", tmp_path / "far.nt", "-o", tmp_path / "out", "--dimensions", "3").returncode == 0
+    assert far in pyke("nearest", tmp_path / "out", "http://e/a").stdout
+
+
+def test_a_graph_is_not_taken_for_an_embedding(pyke: Command, family: Path) -> None:
+    done = pyke("nearest", family, "http://e/anna")
+    assert done.returncode == 66
+    assert "is a file, no embedding directory" in done.stderr
+    assert "pyke embed" in done.stderr

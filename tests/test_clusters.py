@@ -161,6 +161,14 @@ def test_sizes_that_cannot_be_are_refused(min_cluster_size: int, min_samples: in
         hdbscan(blobs(50, 1), min_cluster_size, min_samples)
 
 
+def test_a_missing_library_is_noticed_before_the_long_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("pyke.clusters.nearest_of_many", None)  # is not come to
+    with pytest.raises(MissingLibrary, match="fast_hdbscan"):
+        hdbscan(blobs(50, 1))
+    assert hdbscan(blobs(50, 1)[:5]).clusters == 0  # so few need no library
+
+
 def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fast_hdbscan.hdbscan", None)
     with pytest.raises(MissingLibrary, match=r"fast_hdbscan.*pyke-embeddings\[evaluate\]"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 import pyke
 from conftest import TYPE
-from pyke.errors import UsageError
+from pyke.errors import DamagedStore, UsageError
 
 
 class _Cells(HTMLParser):
@@ -81,3 +82,21 @@ def test_classes_are_what_is_a_type_of_something_or_said_to_be_a_class(tmp_path:
     )
     made = pyke.embed(path, dimensions=2)
     assert {made.terms[i] for i in made.classes} == {"e:A", "e:B", "e:C", "e:Property", f"{owl}Class"}
+
+
+def test_settings_that_do_not_exist_are_refused(family: Path) -> None:
+    with pytest.raises(UsageError, match="no parameter 'thread'"):
+        pyke.embed(family, dimensions=2).update(family, thread=1)
+
+
+def test_a_manifest_without_counts_is_damage(family: Path) -> None:
+    made = pyke.embed(family, dimensions=2)
+    for census in ({}, {"first_errors": ["nonsense"]}, {"first_errors": [], "odd": 1}, None):
+        with pytest.raises(DamagedStore, match="what was counted"):
+            replace(made, manifest=made.manifest | {"census": census}).graph()
+
+
+def test_terms_tell_how_many_they_are_and_which_come_first(family: Path) -> None:
+    made = pyke.embed(family, dimensions=2)
+    assert repr(made.terms).startswith(f"<Terms: {len(made)}, 'http://e/stefan', ")
+    assert repr(made.labels) == "<Texts: 1, 'Anna'>"

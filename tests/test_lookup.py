@@ -120,6 +120,12 @@ def test_what_looks_like_nothing_is_refused_with_a_hint() -> None:
         lookup().find("http://zz/qqqqqq")
 
 
+def test_a_blank_node_is_no_prefixed_name() -> None:
+    with pytest.raises(UnknownTerm, match="_:zz") as refused:
+        lookup().find("_:zz")
+    assert "--prefix" not in str(refused.value)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 1 << 16])
 def test_the_likeliest_comes_first_however_the_terms_are_cut_into_blocks(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TEXTS_AT_ONCE", size)

@@ -44,12 +44,12 @@ def hdbscan(
 
     The core distance of a point is that to its min_samples-th neighbour, the point itself being the first, as in scikit-learn.
     """
-    if importlib.util.find_spec("fast_hdbscan") is None:  # before the long part
-        raise _no_library()
     if min_cluster_size < 2 or min_samples < 1:
         raise UsageError(f"min_cluster_size is {min_cluster_size} and min_samples {min_samples}; they must be at least 2 and 1")
     if len(points) <= max(min_cluster_size, min_samples):  # too few for a single cluster
         return Clustering(np.full(len(points), NOISE, np.int32), True)
+    if importlib.util.find_spec("fast_hdbscan") is None:  # before the long part
+        raise _no_library()
     exact = len(points) <= EXACT_UP_TO if exact is None else exact
     points = np.ascontiguousarray(points, np.float32)
     tree = _exact_tree if exact else _neighbour_tree

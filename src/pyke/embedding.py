@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +147,8 @@ class Embedding:
             made = Config(**(self.manifest["config"] | {"threads": 0, "memory": None, "format": None, "base": None}))
         except (KeyError, TypeError, UsageError) as error:
             raise DamagedStore(f"the manifest does not tell the settings of the embedding: {error}. `pyke verify` checks the directory.") from None
+        if unknown := changes.keys() - {parameter.name for parameter in fields(Config)}:
+            raise UsageError(f"there is no parameter {min(unknown)!r}; those of a run are the fields of pyke.Config")
         return replace(made, **{name: value for name, value in changes.items() if value is not None})
 
     def graph(self) -> Graph:
@@ -155,9 +157,12 @@ class Embedding:
         positions = np.zeros(len(self), np.int32)
         positions[predicates] = np.arange(len(predicates), dtype=np.int32)
         subjects, used, objects = (np.ascontiguousarray(column) for column in self.triples.T)
-        counts = dict(self.manifest["census"])
-        problems = [Problem(*problem.split(": ", 1)) for problem in counts.pop("first_errors")]
-        census = Census(**counts, problems=problems)
+        try:
+            counts = dict(self.manifest["census"])
+            problems = [Problem(*problem.split(": ", 1)) for problem in counts.pop("first_errors")]
+            census = Census(**counts, problems=problems)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedStore(f"the manifest does not tell what was counted: {error}. `pyke verify` checks the directory.") from None
         return Graph(self.terms, subjects, positions[used], objects, predicates, np.array(self.types), self.labels, np.array(self.labelled), census)
 
     def nearest(self, term: str | Floats, k: int = 10, *, among: str | None = None, predicates: bool = False) -> list[Neighbour]:

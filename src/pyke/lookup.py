@@ -195,7 +195,7 @@ class Lookup:
 
     def _unknown(self, name: str) -> UnknownTerm:
         prefix, colon, rest = name.partition(":")
-        if colon and re.fullmatch(r"\w[\w.-]*", prefix) and not rest.startswith("//") and not self._readings(name)[1:]:
+        if colon and not _is_explicit(name) and re.fullmatch(r"\w[\w.-]*", prefix) and not rest.startswith("//") and not self._readings(name)[1:]:
             hint = f" {prefix}: is no prefix that is known; --prefix {prefix}=IRI makes it one."
         else:
             hint = " A term that occurs only beside literals has no vector unless --count-literals is given to embed."

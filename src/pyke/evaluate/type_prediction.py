@@ -117,10 +117,10 @@ def score(
     found = nearest_of_many(points, queries, reach, own, exact=exact, threads=threads, progress=progress)
     each = np.empty((len(truth), len(sizes)))
 
-    def vote(begin: int, end: int) -> None:
+    def rate(begin: int, end: int) -> None:
         kernels.vote_scores(found.ids, known.offsets, known.classes, truth.offsets, truth.classes, np.array(sizes), begin, end, each)
 
-    in_parts(threads, len(truth), vote)
+    in_parts(threads, len(truth), rate)
     total = len(known if asked is None else asked)
     each = np.concatenate([each, np.zeros((total - len(truth), len(sizes)))])
     return TypePrediction(
