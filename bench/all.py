@@ -8,7 +8,7 @@ from pathlib import Path
 
 NAMES = (
     "startup", "reading", "export", "gather", "memory", "end_to_end", "determinism", "kills", "lubm_speed", "lubm_counts", "lubm_scaling",
-    "paper_variants", "evaluation", "calibration", "neighbours", "maps", "comparisons", "sources", "fetching",
+    "paper_variants", "evaluation", "calibration", "update", "neighbours", "maps", "comparisons", "sources", "fetching",
 )  # fmt: skip
 
 
