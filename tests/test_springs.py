@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from oracle import Particle, Triple
 from pyke import springs
 from pyke.errors import UsageError
 from pyke.graph import Graph, Matrix
+from pyke.springs import contexts
 from test_ids import GRAPHS, WAYS, as_meant, as_text, graph_of, many
 
 
@@ -23,11 +25,11 @@ def particles_of(graph: Graph, truth: list[Triple], similarity: str) -> list[Par
     if similarity == "ppmi":
         return terms
     number = {term: i for i, term in enumerate(graph.terms)}
-    contexts = [name for name in oracle.context_particles(truth) if name[0] == "context"]
+    shared = [name for name in oracle.context_particles(truth) if name[0] == "context"]
     for side in ("subject", "object"):
         terms += [("role", graph.terms[p], side) for p in graph.predicates]
     for side in ("object", "subject"):
-        terms += sorted((name for name in contexts if name[2] == side), key=lambda name: (number[name[3]], number[name[1]]))
+        terms += sorted((name for name in shared if name[2] == side), key=lambda name: (number[name[3]], number[name[1]]))
     return terms
 
 
@@ -48,7 +50,7 @@ def test_similarities_and_the_strongest_of_them_are_the_oracles(similarity: str,
     named = oracle.SIMILARITIES[similarity](truth)
     rows = [{number[other]: float(sigma) for other, sigma in named.get(name, {}).items()} for name in names]
 
-    pairs = springs.similarity(similarity)(graph)
+    pairs = springs.similarity(similarity)(graph, 1)
     similar = springs.by_rows(pairs)
     assert pairs.particles == similar.rows == len(names)
     found, expected = entries(similar), {(x, y): sigma for x, row in enumerate(rows) for y, sigma in row.items()}
@@ -59,6 +61,21 @@ def test_similarities_and_the_strongest_of_them_are_the_oracles(similarity: str,
     strongest = entries(springs.strongest(similar, k))
     assert strongest.keys() == {(x, y) for x, row in enumerate(rows) for y in oracle.attractors(row, k)}
     assert strongest.items() <= found.items()
+
+
+@pytest.mark.parametrize("similarity", springs.SIMILARITIES)
+@given(triples=GRAPHS, way=st.sampled_from(WAYS), threads=st.integers(2, 4))
+@many(100)
+def test_threads_change_no_bit_of_springs(similarity: str, triples: list[Triple], way: dict[str, Any], threads: int) -> None:
+    graph = graph_of(as_text(triples), **way)
+
+    def all_springs(threads: int) -> list[Any]:
+        similar = springs.by_rows(springs.similarity(similarity)(graph, threads), threads)
+        return [array.tolist() for matrix in (similar, springs.strongest(similar, 3, threads)) for array in vars(matrix).values()]
+
+    undivided = all_springs(1)
+    with patch.object(contexts, "LEAST_ROWS", 1):  # borders between any two rows, those amid a context too
+        assert all_springs(threads) == undivided
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from([0.25, 0.5, 1.0])), unique_by=lambda pair: pair[0]), st.integers(1, 12))
@@ -73,7 +90,7 @@ def test_ties_are_broken_by_the_smaller_id_whatever_the_order_of_a_row(pairs: li
 def test_the_similarities_of_the_papers_kind_are_computed_by_hand() -> None:
     """Four triples: a and p stand in three and four of them, and together in three; b and c each in one with a and p."""
     graph = graph_of(as_text([("e:a", "e:p", "e:b"), ("e:a", "e:p", "e:c"), ("e:a", "e:p", "e:a"), ("e:d", "e:p", "e:d")]))
-    pairs = springs.similarity("ppmi")(graph)
+    pairs = springs.similarity("ppmi")(graph, 1)
     found = {(graph.terms[x], graph.terms[y]): sigma for x, y, sigma in zip(pairs.first, pairs.second, pairs.values, strict=True)}
     assert found == {("e:a", "e:b"): np.float32(np.log(4 / 3)), ("e:a", "e:c"): np.float32(np.log(4 / 3))}
 

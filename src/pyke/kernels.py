@@ -891,11 +891,19 @@ def pair_similarities(
 
 
 @kernel
-def count_contexts(first: NDArray[np.int32], middle: NDArray[np.int32], last: NDArray[np.int32]) -> tuple[int, int, int]:
-    """Sorted columns → runs of equal (first, middle); those with two or more different `last`; these `last` in all."""
+def _run_from(first: NDArray[np.int32], middle: NDArray[np.int32], i: int) -> int:
+    """Sorted columns → the first position from i on where a run of equal (first, middle) begins."""
+    while 0 < i < first.shape[0] and first[i] == first[i - 1] and middle[i] == middle[i - 1]:
+        i += 1
+    return i
+
+
+@kernel
+def count_contexts(first: NDArray[np.int32], middle: NDArray[np.int32], last: NDArray[np.int32], begin: int, end: int) -> tuple[int, int, int]:
+    """Sorted columns → runs of equal (first, middle) that begin in begin … end; those with two or more different `last`; these in all."""
     runs = contexts = members = 0
-    i = 0
-    while i < first.shape[0]:
+    i = _run_from(first, middle, begin)
+    while i < end:
         different = 0
         start = i
         while i < first.shape[0] and first[i] == first[start] and middle[i] == middle[start]:
@@ -926,36 +934,44 @@ def _add_event(events: Events, term: int, context: int, sigma: np.float32) -> No
         events.size[0] = n + 1
 
 
-@kernel
-def role_events(
-    first: NDArray[np.int32],
-    middle: NDArray[np.int32],
-    predicates: NDArray[np.int32],
-    triples_of: NDArray[np.int64],
-    occurrences: NDArray[np.int64],
-    total: int,
-    base: int,
-    events: Events,
-) -> None:
-    """Sorted columns (term, predicate) → σ of "term stands on this side of the predicate"; role of predicate p is base + p.
+class Counts(NamedTuple):
+    """What σ is counted from: n(x) of each term, N, the terms that are predicates, and how many triples of each have this side."""
 
-    The predicate itself belongs to its role, as often as the role has members: n(role) = 2 n(p).
+    occurrences: NDArray[np.int64]
+    total: int
+    predicates: NDArray[np.int32]
+    triples_of: NDArray[np.int64]
+
+
+@kernel
+def role_events(first: NDArray[np.int32], middle: NDArray[np.int32], counts: Counts, base: int, begin: int, end: int, events: Events) -> None:
+    """Sorted columns (term, predicate) → σ of "term stands on this side of the predicate", for the runs that begin in begin … end.
+
+    The role of predicate p is base + p. The predicate itself belongs to it, as often as the role has members: n(role) = 2 n(p).
     """
-    tied = np.zeros(predicates.shape[0], np.bool_)
-    i = 0
-    while i < first.shape[0]:
+    occurrences, triples_of = counts.occurrences, counts.triples_of
+    i = _run_from(first, middle, begin)
+    while i < end:
         start, x, p = i, first[i], middle[i]
         while i < first.shape[0] and first[i] == x and middle[i] == p:
             i += 1
         joint = i - start
-        if x == predicates[p]:
-            tied[p] = True
+        if x == counts.predicates[p]:
             joint += triples_of[p]
-        _add_event(events, x, base + p, ppmi(joint, occurrences[x], 2 * triples_of[p], total))
-    for p in range(predicates.shape[0]):
-        if not tied[p] and triples_of[p] > 0:
-            x = predicates[p]
-            _add_event(events, x, base + p, ppmi(triples_of[p], occurrences[x], 2 * triples_of[p], total))
+        _add_event(events, x, base + p, ppmi(joint, occurrences[x], 2 * triples_of[p], counts.total))
+
+
+@kernel
+def predicate_events(first: NDArray[np.int32], middle: NDArray[np.int32], counts: Counts, base: int, events: Events) -> None:
+    """σ of predicates in their own roles, of those that stand in no triple of their own: these have been seen by `role_events`."""
+    for p in range(counts.predicates.shape[0]):
+        x, n = counts.predicates[p], counts.triples_of[p]
+        i = np.searchsorted(first, x)
+        while i < first.shape[0] and first[i] == x and middle[i] < p:
+            i += 1
+        seen = i < first.shape[0] and first[i] == x and middle[i] == p
+        if n > 0 and not seen:
+            _add_event(events, x, base + p, ppmi(n, counts.occurrences[x], 2 * n, counts.total))
 
 
 @kernel
@@ -963,15 +979,19 @@ def context_events(
     first: NDArray[np.int32],
     middle: NDArray[np.int32],
     last: NDArray[np.int32],
-    occurrences: NDArray[np.int64],
-    total: int,
+    counts: Counts,
     base: int,
+    begin: int,
+    end: int,
     events: Events,
 ) -> None:
-    """Sorted columns → σ of "term stands beside this predicate and this other term", for contexts with two members or more."""
+    """Sorted columns → σ of "term stands beside this predicate and this other term", for the runs that begin in begin … end.
+
+    Contexts have two members or more; the first of them is base.
+    """
     context = base
-    i = 0
-    while i < first.shape[0]:
+    i = _run_from(first, middle, begin)
+    while i < end:
         start = i
         different = literals = 0
         while i < first.shape[0] and first[i] == first[start] and middle[i] == middle[start]:
@@ -988,34 +1008,43 @@ def context_events(
             x, k = last[j], j
             while j < i and last[j] == x:
                 j += 1
-            _add_event(events, x, context, ppmi(j - k, occurrences[x], size, total))
+            _add_event(events, x, context, ppmi(j - k, counts.occurrences[x], size, counts.total))
         context += 1
 
 
 @kernel
-def count_neighbours(first: NDArray[np.int32], second: NDArray[np.int32], out: NDArray[np.int64]) -> None:
-    """Pairs → out[x + 1] = number of pairs that x is in."""
-    for i in range(first.shape[0]):
-        out[first[i] + 1] += 1
-        out[second[i] + 1] += 1
+def close_gaps(starts: NDArray[np.int64], sizes: NDArray[np.int64], events: Events) -> None:
+    """Stretches of events, the used part of each → one behind the other, from the beginning on."""
+    n = 0
+    for stretch in range(starts.shape[0]):
+        start = starts[stretch]
+        for i in range(sizes[stretch]):
+            events.terms[n], events.contexts[n], events.values[n] = events.terms[start + i], events.contexts[start + i], events.values[start + i]
+            n += 1
+    events.size[0] = n
+
+
+@kernel
+def count_rows(rows: NDArray[np.int32], out: NDArray[np.int64]) -> None:
+    """out[x] += how often x is among the rows."""
+    for i in range(rows.shape[0]):
+        out[rows[i]] += 1
 
 
 @kernel
 def fill_rows(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    others: NDArray[np.int32],
     values: NDArray[np.float32],
     ends: NDArray[np.int64],
     columns: NDArray[np.int32],
     out: NDArray[np.float32],
 ) -> None:
-    """Pairs → both (x, y) and (y, x), by rows; ends[x] starts as the begin of row x and ends as its end."""
-    for i in range(first.shape[0]):
-        x, y = first[i], second[i]
-        columns[ends[x]], out[ends[x]] = y, values[i]
-        ends[x] += 1
-        columns[ends[y]], out[ends[y]] = x, values[i]
-        ends[y] += 1
+    """Pairs (x, y) → y and its value at ends[x], which moves on by one."""
+    for i in range(rows.shape[0]):
+        end = ends[rows[i]]
+        columns[end], out[end] = others[i], values[i]
+        ends[rows[i]] = end + 1
 
 
 @kernel
@@ -1045,13 +1074,15 @@ def keep_strongest(
     columns: NDArray[np.int32],
     values: NDArray[np.float32],
     k: int,
+    begin_row: int,
+    end_row: int,
     new_offsets: NDArray[np.int64],
     new_columns: NDArray[np.int32],
     new_values: NDArray[np.float32],
 ) -> None:
-    """Rows → P(x): the k largest σ of each row, ties by smaller id, in the row's own order; linear in the row's length."""
+    """Rows begin_row … end_row → P(x): the k largest σ of each row, ties by smaller id, in the row's own order; linear in the row's length."""
     heap_values, heap_columns = np.empty(k, np.float32), np.empty(k, np.int32)
-    for x in range(offsets.shape[0] - 1):
+    for x in range(begin_row, end_row):
         begin, end, at = offsets[x], offsets[x + 1], new_offsets[x]
         cut = end - begin > k
         if cut:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
@@ -14,16 +15,23 @@ Result = TypeVar("Result")
 TASKS_PER_THREAD = 8  # small enough parts that hubs in one of them do not leave the other threads idle
 
 
-def in_parts(threads: int, size: int, work: Callable[[int, int], None]) -> None:
+def parts(threads: int, size: int, least: int = 1) -> list[tuple[int, int]]:
+    """range(size) in parts of `least` or more, enough of them to keep all threads busy."""
+    number = max(1, min(size // least, threads * TASKS_PER_THREAD))
+    return list(pairwise(size * part // number for part in range(number + 1)))
+
+
+def in_parts(threads: int, size: int, work: Callable[[int, int], None], least: int = 1) -> None:
     """Calls work(begin, end) for parts of range(size), `threads` at a time."""
-    parts = min(size, threads * TASKS_PER_THREAD)
-    borders = [size * part // parts for part in range(parts + 1)] if parts else []
-    if threads == 1 or parts <= 1:
-        for begin, end in pairwise(borders):
-            work(begin, end)
-        return
+    all_at_once(threads, [partial(work, begin, end) for begin, end in parts(threads, size, least)])
+
+
+def all_at_once(threads: int, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+    """The results of all tasks, `threads` at a time."""
+    if threads == 1 or len(tasks) == 1:
+        return [task() for task in tasks]
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, borders[:-1], borders[1:]))
+        return [future.result() for future in [pool.submit(task) for task in tasks]]
 
 
 def in_order(work: Callable[[Item], Result], items: Iterable[Item], threads: int, depth: int | None = None) -> Iterator[Result]:

@@ -98,11 +98,11 @@ class Run:
             raise EmptyGraph(f"nothing to embed in {', '.join(self.names) or 'the graph'}: {_why_empty(graph.census)}")
         self._require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(graph))  # there are hardly fewer
         with self.stage("springs"):
-            pairs = self.similarity(graph)
+            pairs = self.similarity(graph, self.config.threads)
             self._require("springs", pairs=len(pairs.first), particles=pairs.particles)
-            similar = springs.by_rows(pairs)
+            similar = springs.by_rows(pairs, self.config.threads)
             del pairs
-            attracting = springs.strongest(similar, self.config.k)
+            attracting = springs.strongest(similar, self.config.k, self.config.threads)
         self._require("repellers", springs=len(attracting.columns))
         with self.stage("repellers"):
             repelling = repulsion.draw_repellers(similar, self.config.repellers, self.config.seed, self.config.threads)

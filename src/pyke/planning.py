@@ -86,7 +86,7 @@ def _held(sizes: Sizes, config: Config) -> int:
 
 def springs_bytes(sizes: Sizes, config: Config) -> int:
     """The graph, the pairs, and both directions of them by rows."""
-    return _held(sizes, config) + 12 * sizes.triples + 28 * sizes.pairs + 16 * sizes.particles
+    return _held(sizes, config) + 12 * sizes.triples + 28 * sizes.pairs + 40 * sizes.particles
 
 
 def repellers_bytes(sizes: Sizes, config: Config) -> int:

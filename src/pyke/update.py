@@ -52,7 +52,8 @@ def update(
         raise UsageError("an embedding that was rescaled after each iteration cannot be updated: every particle moves when one does. Embed anew.")
     change = read_change(embedding, added, removed, config, progress)
     progress.stage("springs")
-    attracting = springs.strongest(springs.by_rows(springs.similarity(config.similarity)(change.graph)), config.k)
+    similar = springs.by_rows(springs.similarity(config.similarity)(change.graph, config.threads), config.threads)
+    attracting = springs.strongest(similar, config.k, config.threads)
     progress.stage("places", int(change.placed.sum()), "terms")
     vectors = change.vectors
     if change.placed.any():

@@ -3,42 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from pyke import kernels
 from pyke.errors import UsageError
 from pyke.graph import Graph, Matrix, Similarities
+from pyke.parallel import all_at_once, in_parts
 from pyke.springs.contexts import context_similarities
 from pyke.springs.ppmi import ppmi_similarities
 
-SIMILARITIES: dict[str, Callable[[Graph], Similarities]] = {
+SIMILARITIES: dict[str, Callable[[Graph, int], Similarities]] = {
     "context": context_similarities,
     "ppmi": ppmi_similarities,
 }
 
 
-def similarity(name: str) -> Callable[[Graph], Similarities]:
-    """The similarity of this name: a graph → all positive similarities between particles."""
+def similarity(name: str) -> Callable[[Graph, int], Similarities]:
+    """The similarity of this name: a graph → all positive similarities between particles, found by some threads."""
     if name not in SIMILARITIES:
         raise UsageError(f"there is no similarity {name!r}; there are: {', '.join(SIMILARITIES)}")
     return SIMILARITIES[name]
 
 
-def by_rows(pairs: Similarities) -> Matrix:
-    """Both directions of each pair, by rows."""
+def by_rows(pairs: Similarities, threads: int = 1) -> Matrix:
+    """Both directions of each pair, by rows: in a row first those that it is second in."""
+    directions = ((pairs.second, pairs.first), (pairs.first, pairs.second))
+    counts = np.zeros((2, pairs.particles), np.int64)
+    all_at_once(threads, [partial(kernels.count_rows, rows, count) for (rows, _), count in zip(directions, counts, strict=True)])
     offsets = np.zeros(pairs.particles + 1, np.int64)
-    kernels.count_neighbours(pairs.first, pairs.second, offsets)
-    np.cumsum(offsets, out=offsets)
+    np.cumsum(counts.sum(axis=0), out=offsets[1:])
     columns, values = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
-    kernels.fill_rows(pairs.first, pairs.second, pairs.values, offsets[:-1].copy(), columns, values)
+    ends = (offsets[:-1].copy(), offsets[:-1] + counts[0])
+    fills = [partial(kernels.fill_rows, *pair, pairs.values, end, columns, values) for pair, end in zip(directions, ends, strict=True)]
+    all_at_once(threads, fills)
     return Matrix(offsets, columns, values)
 
 
-def strongest(matrix: Matrix, k: int) -> Matrix:
+def strongest(matrix: Matrix, k: int, threads: int = 1) -> Matrix:
     """P(x): the k strongest springs of each particle, ties by smaller id."""
     offsets = np.zeros(matrix.rows + 1, np.int64)
     np.cumsum(np.minimum(np.diff(matrix.offsets), k), out=offsets[1:])
     columns, values = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
-    kernels.keep_strongest(matrix.offsets, matrix.columns, matrix.values, k, offsets, columns, values)
+
+    def keep(begin: int, end: int) -> None:
+        kernels.keep_strongest(matrix.offsets, matrix.columns, matrix.values, k, begin, end, offsets, columns, values)
+
+    in_parts(threads, matrix.rows, keep)
     return Matrix(offsets, columns, values)

@@ -8,14 +8,22 @@ s in the context (p, subject side, o); o in (p, object side, s). A triple with a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from pyke import kernels
-from pyke.graph import LITERAL, Graph, Ids, Offsets, Similarities
+from pyke.graph import LITERAL, Floats, Graph, Ids, Offsets, Similarities
 from pyke.ids import require_ids, sorted_columns
+from pyke.parallel import all_at_once, parts
+
+LEAST_ROWS = 1 << 15  # of a part: threads are not worth less
+
+Finder = Callable[[kernels.Events], None]
 
 
-def context_similarities(graph: Graph) -> Similarities:
+def context_similarities(graph: Graph, threads: int = 1) -> Similarities:
     """PPMI(x, c) = max(0, ln(n(x, c) N / (n(x) n(c)))) for every term x and role or context c it occurs in."""
     terms, predicates = len(graph.terms), len(graph.predicates)
     resource = graph.objects != LITERAL
@@ -28,18 +36,38 @@ def context_similarities(graph: Graph) -> Similarities:
     occurrences = _event_counts(graph, links, triples_of + links_of)
     total = int(occurrences.sum())
 
-    runs, contexts, members = kernels.count_contexts(*by_subject)
-    object_runs, object_contexts, object_members = kernels.count_contexts(*by_object)
-    base = terms + 2 * predicates
-    require_ids(base + contexts + object_contexts)
-    size = runs + members + object_runs + object_members + 2 * predicates
+    finders: list[tuple[int, Finder]] = []  # with the most events that each can find
+    context_finders: list[tuple[int, Finder]] = []
+    context = terms + 2 * predicates
+    for columns, number_of, role in ((by_subject, triples_of, terms), (by_object, links_of, terms + predicates)):
+        counts = kernels.Counts(occurrences, total, graph.predicates, number_of)
+        borders = parts(threads, len(columns[0]), LEAST_ROWS)
+        found = all_at_once(threads, [partial(kernels.count_contexts, *columns, *border) for border in borders])
+        for border, (runs, contexts, members) in zip(borders, found, strict=True):
+            finders.append((runs, partial(kernels.role_events, *columns[:2], counts, role, *border)))
+            context_finders.append((members, partial(kernels.context_events, *columns, counts, context, *border)))
+            context += contexts
+        finders.append((predicates, partial(kernels.predicate_events, *columns[:2], counts, role)))
+    require_ids(context)
+    return Similarities(context, *_find_events(finders + context_finders, threads))
+
+
+def _find_events(finders: list[tuple[int, Finder]], threads: int) -> tuple[Ids, Ids, Floats]:
+    """The events of all finders, in their order: each writes into a stretch of its own, then the stretches are moved together."""
+    borders = np.append(np.int64(0), np.cumsum([room for room, _ in finders]))
+    size = int(borders[-1])
     events = kernels.Events(np.zeros(1, np.int64), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32))
-    kernels.role_events(*by_subject[:2], graph.predicates, triples_of, occurrences, total, terms, events)
-    kernels.role_events(*by_object[:2], graph.predicates, links_of, occurrences, total, terms + predicates, events)
-    kernels.context_events(*by_subject, occurrences, total, base, events)
-    kernels.context_events(*by_object, occurrences, total, base + contexts, events)
+
+    def find(number: int) -> int:
+        stretch = slice(borders[number], borders[number + 1])
+        own = kernels.Events(np.zeros(1, np.int64), events.terms[stretch], events.contexts[stretch], events.values[stretch])
+        finders[number][1](own)
+        return int(own.size[0])
+
+    sizes = np.array(all_at_once(threads, [partial(find, number) for number in range(len(finders))]))
+    kernels.close_gaps(borders[:-1], sizes, events)
     n = int(events.size[0])
-    return Similarities(base + contexts + object_contexts, events.terms[:n], events.contexts[:n], events.values[:n])
+    return events.terms[:n], events.contexts[:n], events.values[:n]
 
 
 def _event_counts(graph: Graph, links: tuple[Ids, ...], predicate_events: Offsets) -> Offsets:

@@ -8,8 +8,8 @@ from pyke import kernels
 from pyke.graph import Graph, Similarities
 
 
-def ppmi_similarities(graph: Graph) -> Similarities:
-    """PPMI(x, y) = max(0, ln(P(x, y) / (P(x) P(y)))) over triples, x ≠ y, where it is positive."""
+def ppmi_similarities(graph: Graph, threads: int = 1) -> Similarities:  # noqa: ARG001
+    """PPMI(x, y) = max(0, ln(P(x, y) / (P(x) P(y)))) over triples, x ≠ y, where it is positive; by one thread."""
     columns = (graph.subjects, graph.predicates[graph.predicates_of], graph.objects)
     occurrences = np.zeros(len(graph.terms), np.int64)
     kernels.count_occurrences(*columns, occurrences)
