@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -15,6 +16,27 @@ def test_every_part_of_a_range_is_worked_on_once() -> None:
         seen: list[int] = []
         parallel.in_parts(threads, 100, lambda begin, end, seen=seen: seen.extend(range(begin, end)))  # type: ignore[misc]
         assert sorted(seen) == list(range(100))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 9])
+def test_tasks_at_once_give_their_results_in_order(threads: int) -> None:
+    assert parallel.all_at_once(threads, [partial(pow, i, 2) for i in range(20)]) == [i * i for i in range(20)]
+    assert parallel.all_at_once(threads, []) == []
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_after_an_error_no_task_is_begun(threads: int) -> None:
+    begun: list[int] = []
+
+    def task(number: int) -> None:
+        begun.append(number)
+        if number >= 3:
+            raise IndexError("from the third on")
+
+    with pytest.raises(IndexError, match="from the third on"):
+        parallel.all_at_once(threads, [partial(task, number) for number in range(1000)])
+    assert len(begun) <= 3 + threads
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("pyke-work")]
 
 
 def test_results_come_in_order_and_no_further_ahead_than_there_are_threads() -> None:

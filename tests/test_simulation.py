@@ -265,11 +265,14 @@ def test_states_are_kept_as_often_as_is_asked() -> None:
     assert kept == list(range(1, 26))
 
 
-def test_particles_are_put_between_what_they_are_tied_to() -> None:
-    springs = Matrix(np.array([0, 0, 1, 3]), np.array([0, 0, 1], np.int32), np.array([5, 1, 3], np.float32))
-    positions = np.zeros((3, simulation.CACHE_LINE), np.float32)
-    positions[:, :2] = [[0, 8], [4, 0], [9, 9]]
-    assert simulation.at_the_middle(springs, positions, Config(dimensions=2))[:, :2].tolist() == [[0, 8], [0, 8], [3, 2]]
+def test_particles_are_put_between_what_they_are_tied_to_one_after_the_other() -> None:
+    """The second is tied to the first, which has its place; the third to the second, for which it waits; the fourth only to itself."""
+    springs = Matrix(np.array([0, 0, 1, 2, 3]), np.array([0, 1, 3], np.int32), np.array([5, 1, 3], np.float32))
+    positions = np.array([[0, 8], [0, 0], [0, 0], [0, 0]], np.float32)
+    placed = np.array([True, False, False, False])
+    simulation.put_to_the_middle(springs, positions, placed, 1)
+    assert positions.tolist() == [[0, 8], [0, 8], [0, 8], [0, 0]]
+    assert placed.tolist() == [True, True, True, False]
 
 
 def test_particles_with_the_same_ends_are_put_on_one_another_to_the_bit() -> None:
@@ -279,6 +282,6 @@ def test_particles_with_the_same_ends_are_put_on_one_another_to_the_bit() -> Non
     ends, strengths = draw.integers(0, 20, (50, 3)).astype(np.int32), draw.uniform(0.1, 9, (50, 3)).astype(np.float32)
     offsets = np.append(np.zeros(21, np.int64), 3 * np.arange(1, 101))
     springs = Matrix(offsets, np.concatenate([ends.ravel()] * 2), np.concatenate([strengths.ravel()] * 2))
-    moved = simulation.at_the_middle(springs, positions, Config(dimensions=3))
-    assert (moved[20:70] == moved[70:]).all()
-    assert np.allclose(moved[20:70, :3], (positions[ends, :3] * strengths[:, :, None]).sum(1) / strengths.sum(1)[:, None], atol=1e-5)
+    simulation.put_to_the_middle(springs, positions, np.arange(120) < 20, 2)
+    assert (positions[20:70] == positions[70:]).all()
+    assert np.allclose(positions[20:70, :3], (positions[ends, :3] * strengths[:, :, None]).sum(1) / strengths.sum(1)[:, None], atol=1e-5)

@@ -1390,6 +1390,41 @@ def step_elementwise(
         sums[block, 0], sums[block, 1] = objective, displacement
 
 
+@float_kernel
+def put_to_the_middle(
+    offsets: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    sigma: NDArray[np.float32],
+    placed: NDArray[np.bool_],
+    begin: int,
+    end: int,
+    positions: NDArray[np.float32],
+    found: NDArray[np.bool_],
+) -> None:
+    """float32 positions[x] of the rows begin … end that are not placed; found[x] = whether x is tied to anything that is.
+
+    x ← Σ σ(x, y) y / Σ σ(x, y) over the placed y of P(x).
+    """
+    stride = positions.shape[1]
+    middle = np.empty(stride, np.float32)
+    for x in range(begin, end):
+        if placed[x]:
+            continue
+        stiffness = np.float32(0)
+        for i in range(stride):
+            middle[i] = 0
+        for j in range(offsets[x], offsets[x + 1]):
+            y = columns[j]
+            if placed[y]:
+                stiffness += sigma[j]
+                for i in range(stride):
+                    middle[i] += sigma[j] * positions[y, i]
+        found[x] = stiffness > 0
+        if found[x]:
+            for i in range(stride):
+                positions[x, i] = middle[i] / stiffness
+
+
 @kernel
 def extremes(positions: NDArray[np.float32], begin: int, end: int, out: NDArray[np.float32]) -> None:
     """float32 out (2, stride) = least and greatest of each dimension over the rows begin … end."""

@@ -288,8 +288,8 @@ def settled(embedding: Embedding, points: Floats, progress: Progress) -> Floats:
     forces = run.find_forces(embedding.graph())
     start = simulation.start(forces[0].rows, config)
     start[: len(points), : config.dimensions] = points
-    start[len(points) :] = 0  # contexts begin between their terms: those of the same terms in the same place
-    start[len(points) :] = simulation.at_the_middle(forces[0], start, config)[len(points) :]
+    start[len(points) :] = 0  # contexts begin between their terms
+    simulation.put_to_the_middle(forces[0], start, np.arange(len(start)) < len(points), config.threads)
     try:
         with run.stage("simulation", simulation.iterations(config), "iterations"):
             rest = simulation.simulate(*forces, config, progress, simulation.State(start, ()))

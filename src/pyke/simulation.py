@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -115,20 +115,23 @@ def simulate(
     return Rest(positions, tuple(history), reason)
 
 
-def at_the_middle(springs: Matrix, positions: Floats, config: Config) -> Floats:
-    """Moves every particle that has springs to the weighted middle of what they tie it to; nothing repels.
+def put_to_the_middle(springs: Matrix, positions: Floats, placed: NDArray[np.bool_], threads: int) -> None:
+    """Puts particles that have no place yet to the weighted middle of what they are tied to, as soon as some of that has its place.
 
-    What begins at zero and has the same ends comes to the same place, to the bit. From elsewhere rounding errors would part the two, and
-    a hair's breadth later drives them apart without bound.
+    Both arrays are filled in; what is tied to nothing that could be placed stays. The same ends give the same place, to the bit: a
+    hair's breadth between two particles would later drive them apart without bound.
     """
-    blocks = -(-springs.rows // BLOCK_ROWS)
-    nobody = Repellers(
-        np.zeros(blocks + 1, np.int64), np.zeros(0, np.int32), np.zeros((springs.rows, 0), np.uint16), np.zeros(springs.rows, np.uint16)
-    )
-    calm = replace(config, mass="stiffness", repulsion="radial", rescale=False)
-    following = _new_positions(len(positions), config)
-    _step(_system(springs, nobody, calm), calm, 1.0, positions, following)
-    return following
+    found = np.zeros(springs.rows, bool)
+
+    def put(begin: int, end: int) -> None:
+        kernels.put_to_the_middle(springs.offsets, springs.columns, springs.values, placed, begin, end, positions, found)
+
+    while not placed.all():
+        in_parts(threads, springs.rows, put)
+        if not found.any():
+            return
+        placed |= found
+        found[:] = False
 
 
 def _energy(iteration: int, config: Config) -> float:

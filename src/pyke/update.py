@@ -183,16 +183,11 @@ class Near:
     def middles(self, vectors: Floats, config: Config) -> tuple[Floats, Flags]:
         """The middle of what each term is tied to, as soon as some of that has its place; and which terms have one."""
         unknown = len(self.terms) + len(self.contexts)
-        positions = np.zeros((unknown + len(self.known), simulation.stride_of(config.dimensions)), np.float32)
-        positions[unknown:, : config.dimensions] = vectors[self.known]
-        waits = np.arange(len(positions)) < unknown
-        rows = np.repeat(np.arange(self.springs.rows), np.diff(self.springs.offsets))
-        while (ready := waits[rows] & ~waits[self.springs.columns]).any():
-            lengths = np.bincount(rows[ready], minlength=self.springs.rows)
-            usable = Matrix(np.append(np.int64(0), np.cumsum(lengths)), self.springs.columns[ready], self.springs.values[ready])
-            positions = simulation.at_the_middle(usable, positions, config)
-            waits &= lengths == 0
-        return positions[: len(self.terms), : config.dimensions], ~waits[: len(self.terms)]
+        positions = np.zeros((unknown + len(self.known), config.dimensions), np.float32)
+        positions[unknown:] = vectors[self.known]
+        placed = np.arange(len(positions)) >= unknown
+        simulation.put_to_the_middle(self.springs, positions, placed, config.threads)
+        return positions[: len(self.terms)], placed[: len(self.terms)]
 
 
 def _entries(matrix: Matrix, rows: NDArray[np.int64]) -> NDArray[np.int64]:
