@@ -212,7 +212,7 @@ def joined(graph: Graph, more: Graph, config: Config) -> Graph:
         (graph.objects, ids[more.objects]),
     )]  # fmt: skip
     statements, predicates = len(columns[0]), _present(columns[1], len(terms))
-    rows = _sorted_set(columns, predicates, len(terms), config.keep_duplicates)
+    rows = _sorted_set(columns, predicates, len(terms), config.keep_duplicates, nearly=True)
     summed = {name: getattr(graph.census, name) + getattr(more.census, name) for name in _SUMMED}
     census = replace(graph.census, **summed, problems=[*graph.census.problems, *more.census.problems])
     census.duplicates += statements - len(rows[0])
@@ -244,11 +244,12 @@ def _find_all(known: Terms, asked: Terms, threads: int) -> Ids:
     """The id in `known` of each of the asked terms, or −1: those, the fewer, are put into a table, and the known are looked up in it."""
     seed, size = np.uint64(secrets.randbits(64)), np.array([len(asked), len(asked.blob)])
     table = np.full(1 << (3 * len(asked) // 2 + 1).bit_length(), -1, np.int64)
+    tails = np.zeros(8 * len(table), bool)
     dictionary = kernels.Dictionary(size, table, np.empty(len(asked), np.uint64), np.array(asked.offsets), np.array(asked.blob))
-    kernels.hash_terms(dictionary, seed)
+    kernels.hash_terms(dictionary, seed, tails)
     kernels.rehash(dictionary)
     found, blob, offsets = np.empty(len(known), np.int32), np.array(known.blob), np.array(known.offsets)
-    in_parts(threads, len(known), lambda begin, end: kernels.find_terms(dictionary, blob, offsets, seed, begin, end, found))
+    in_parts(threads, len(known), lambda begin, end: kernels.find_terms(dictionary, tails, blob, offsets, seed, begin, end, found))
     ids = np.full(len(asked), -1, np.int32)
     common = np.flatnonzero(found >= 0)
     ids[found[common]] = common
@@ -312,24 +313,25 @@ def _present(column: Ids, size: int) -> Ids:
     return np.flatnonzero(present).astype(np.int32)
 
 
-def _sorted_set(columns: list[Ids], predicates: Ids, terms: int, keep_duplicates: bool) -> tuple[Ids, Ids, Ids]:
+def _sorted_set(columns: list[Ids], predicates: Ids, terms: int, keep_duplicates: bool, nearly: bool = False) -> tuple[Ids, Ids, Ids]:
     """Columns → sorted by all three, predicates as positions among themselves, each row once. Empties the list it is given."""
     positions = np.zeros(terms, np.int32)
     positions[predicates] = np.arange(len(predicates), dtype=np.int32)
     columns[1] = positions[columns[1]]
-    subjects, predicates_of, objects = sorted_columns(columns, len(predicates), terms)
+    subjects, predicates_of, objects = sorted_columns(columns, len(predicates), terms, nearly)
     if keep_duplicates or not len(subjects):
         return subjects, predicates_of, objects
     new = np.ones(len(subjects), bool)
-    new[1:] = (np.diff(subjects) != 0) | (np.diff(predicates_of) != 0) | (np.diff(objects) != 0)
+    new[1:] = (subjects[1:] != subjects[:-1]) | (predicates_of[1:] != predicates_of[:-1]) | (objects[1:] != objects[:-1])
     new |= objects == LITERAL  # these are different already, though their rows look alike
     return (subjects, predicates_of, objects) if new.all() else (subjects[new], predicates_of[new], objects[new])
 
 
-def sorted_columns(columns: list[Ids], seconds: int, terms: int) -> tuple[Ids, Ids, Ids]:
+def sorted_columns(columns: list[Ids], seconds: int, terms: int, nearly: bool = False) -> tuple[Ids, Ids, Ids]:
     """Three columns sorted as rows: the first and third hold ids below `terms` (the third LITERAL, too), the second below `seconds`.
 
-    Empties the list it is given, so that the columns can go while their keys are sorted.
+    Columns that are nearly sorted already take a third of the time if that is said. Empties the list it is given, so that the columns can
+    go while their keys are sorted.
     """
     first, second, third = columns
     columns.clear()
@@ -340,7 +342,7 @@ def sorted_columns(columns: list[Ids], seconds: int, terms: int) -> tuple[Ids, I
     keys = np.empty(len(first), np.uint64)
     kernels.pack(first, second, third, bits, keys)
     del first, second, third
-    keys.sort()
+    keys.sort(kind="stable" if nearly else None)  # merges what comes in order
     first, second, third = (np.empty(len(keys), np.int32) for _ in range(3))
     kernels.unpack(keys, bits, first, second, third)
     return first, second, third
@@ -350,7 +352,8 @@ def _distinct_rows(rows: Ids) -> Ids:
     """Sorted rows without repetitions (they come in order, so equal ones are neighbours)."""
     if not len(rows):
         return rows.reshape(0, 2)
-    return np.ascontiguousarray(rows[np.append(True, (np.diff(rows, axis=0) != 0).any(axis=1))])
+    differs = rows[1:] != rows[:-1]
+    return np.ascontiguousarray(rows[np.append(True, differs[:, 0] | differs[:, 1])])
 
 
 def _select(terms: Terms, used: NDArray[np.bool_]) -> Terms:

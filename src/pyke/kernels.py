@@ -207,23 +207,43 @@ def merge_terms(local: Dictionary, whole: Dictionary, ids: NDArray[np.int32]) ->
         ids[i] = find_or_add(whole, local.blob, local.offsets[i], local.offsets[i + 1] - 1, local.hashes[i])
 
 
+TAIL = 16  # bytes at the end of a term, where IRIs differ most
+
+
 @kernel
-def hash_terms(dictionary: Dictionary, seed: np.uint64) -> None:
-    """Fills the hashes of terms that are there already."""
+def _tail(blob: Bytes, start: int, stop: int, seed: np.uint64) -> np.uint64:
+    return mix(hash_bytes(blob, max(start, stop - TAIL), stop, seed))
+
+
+@kernel
+def hash_terms(dictionary: Dictionary, seed: np.uint64, tails: NDArray[np.bool_]) -> None:
+    """Fills the hashes of terms that are there already, and marks those of their last few bytes."""
+    mask = np.uint64(tails.shape[0] - 1)
     for i in range(dictionary.size[0]):
-        dictionary.hashes[i] = mix(hash_bytes(dictionary.blob, dictionary.offsets[i], dictionary.offsets[i + 1] - 1, seed))
+        start, stop = dictionary.offsets[i], dictionary.offsets[i + 1] - 1
+        dictionary.hashes[i] = mix(hash_bytes(dictionary.blob, start, stop, seed))
+        tails[_tail(dictionary.blob, start, stop, seed) & mask] = True
 
 
 @kernel
 def find_terms(
-    dictionary: Dictionary, blob: Bytes, offsets: NDArray[np.int64], seed: np.uint64, begin: int, end: int, ids: NDArray[np.int32]
+    dictionary: Dictionary,
+    tails: NDArray[np.bool_],
+    blob: Bytes,
+    offsets: NDArray[np.int64],
+    seed: np.uint64,
+    begin: int,
+    end: int,
+    ids: NDArray[np.int32],
 ) -> None:
-    """Terms begin … end of another list → ids[i] = the id of the i-th in the dictionary, or −1."""
-    mask = np.uint64(dictionary.table.shape[0] - 1)
+    """Terms begin … end of another list → ids[i] = the id of the i-th in the dictionary, or −1; most of those are told by their tail."""
+    mask, tails_mask = np.uint64(dictionary.table.shape[0] - 1), np.uint64(tails.shape[0] - 1)
     for i in range(begin, end):
+        ids[i] = -1
+        if not tails[_tail(blob, offsets[i], offsets[i + 1] - 1, seed) & tails_mask]:
+            continue
         h = mix(hash_bytes(blob, offsets[i], offsets[i + 1] - 1, seed))
         slot, length = h & mask, offsets[i + 1] - offsets[i]
-        ids[i] = -1
         while dictionary.table[slot] >= 0 and ids[i] < 0:
             found = dictionary.table[slot] & 0xFFFFFFFF
             first = dictionary.offsets[found]
@@ -1026,7 +1046,7 @@ def close_gaps(starts: NDArray[np.int64], sizes: NDArray[np.int64], events: Even
 
 @kernel
 def count_rows(rows: NDArray[np.int32], out: NDArray[np.int64]) -> None:
-    """out[x] += how often x is among the rows."""
+    """out[x] += how often x is among the rows; −1 is counted at the end of out."""
     for i in range(rows.shape[0]):
         out[rows[i]] += 1
 
@@ -1423,6 +1443,16 @@ def put_to_the_middle(
         if found[x]:
             for i in range(stride):
                 positions[x, i] = middle[i] / stiffness
+
+
+@float_kernel
+def multiply(first: NDArray[np.float64], second: NDArray[np.float64], begin: int, end: int, out: NDArray[np.float64]) -> None:
+    """float64 out[begin:end] = first[begin:end] · second; unlike those of BLAS, its sums do not change with the threads."""
+    for x in range(begin, end):
+        out[x] = 0
+        for j in range(second.shape[0]):
+            for i in range(second.shape[1]):
+                out[x, i] += first[x, j] * second[j, i]
 
 
 @kernel

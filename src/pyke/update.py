@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke import ids, simulation, springs
+from pyke import ids, kernels, simulation, springs
 from pyke.config import Config
 from pyke.embedding import Embedding
 from pyke.errors import EmptyGraph, UsageError
-from pyke.graph import LITERAL, Floats, Graph, Matrix, ranges
+from pyke.graph import Floats, Graph, Matrix, ranges
+from pyke.parallel import in_parts
 from pyke.pipeline import Run
 from pyke.progress import Progress
 from pyke.sources import Source
@@ -32,6 +33,7 @@ SAMPLE, GREATEST_PART = 2_000, 0.05  # known terms to learn from: so many, but n
 LEAST_PER_DIMENSION = 4  # known terms without which nothing is learnt
 
 Flags = NDArray[np.bool_]
+Doubles = NDArray[np.float64]
 
 
 def update(
@@ -110,10 +112,12 @@ def read_change(embedding: Embedding, added: Source | None, removed: Source | No
 
 def _occurrences(graph: Graph) -> NDArray[np.int64]:
     """In how many triples each term is, for each place that it has in them."""
-    objects = graph.objects[graph.objects != LITERAL]
-    counts = np.bincount(graph.subjects, minlength=len(graph.terms)) + np.bincount(objects, minlength=len(graph.terms))
-    counts[graph.predicates] += np.bincount(graph.predicates_of, minlength=len(graph.predicates))
-    return counts
+    counts, uses = np.zeros(len(graph.terms) + 1, np.int64), np.zeros(len(graph.predicates), np.int64)
+    kernels.count_rows(graph.subjects, counts)
+    kernels.count_rows(graph.objects, counts)  # the literals at the end
+    kernels.count_rows(graph.predicates_of, uses)
+    counts[graph.predicates] += uses
+    return counts[:-1]
 
 
 def _name(source: Source | None) -> Any:
@@ -135,21 +139,28 @@ def _places(attracting: Matrix, vectors: Floats, placed: Flags, config: Config) 
     of_sample, of_placed = sample[near.terms] & is_found, placed[near.terms]
     places = middles[of_placed].astype(np.float64)
     if of_sample.sum() >= LEAST_PER_DIMENSION * config.dimensions:
-        places = _as_seen(middles[of_sample].astype(np.float64), vectors[near.terms[of_sample]].astype(np.float64), places)
+        places = _as_seen(middles[of_sample].astype(np.float64), vectors[near.terms[of_sample]].astype(np.float64), places, config.threads)
     lost = np.flatnonzero(~is_found[of_placed])
     if len(lost):  # tied to nothing that is known: anywhere, as at the start of an embedding
         places[lost] = simulation.start(len(vectors), config)[near.terms[of_placed][lost], : config.dimensions]
     return places.astype(np.float32)
 
 
-def _as_seen(here: NDArray[np.float64], there: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Takes points along the linear map that takes `here` to `there` best; without BLAS, whose sums change with its threads."""
+def _as_seen(here: Doubles, there: Doubles, points: Doubles, threads: int) -> Doubles:
+    """Takes points along the linear map that takes `here` to `there` best."""
     middle, target = here.mean(axis=0), there.mean(axis=0)
     here, there = here - middle, there - target
-    square = np.einsum("ij,ik->jk", here, here)
+    square = _product(here.T, here, threads)
     ridge = 1e-3 * np.trace(square) / len(square) * np.eye(len(square))
-    spread = np.linalg.solve(square + ridge, np.einsum("ij,ik->jk", here, there))
-    return np.asarray(np.einsum("ij,jk->ik", points - middle, spread) + target)
+    spread = np.linalg.solve(square + ridge, _product(here.T, there, threads))
+    return np.asarray(_product(points - middle, spread, threads) + target)
+
+
+def _product(first: Doubles, second: Doubles, threads: int) -> Doubles:
+    out: Doubles = np.empty((first.shape[0], second.shape[1]))
+    first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
+    in_parts(threads, len(first), lambda begin, end: kernels.multiply(first, second, begin, end, out))
+    return out
 
 
 @dataclass(frozen=True)

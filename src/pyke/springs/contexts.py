@@ -72,8 +72,8 @@ def _find_events(finders: list[tuple[int, Finder]], threads: int) -> tuple[Ids, 
 
 def _event_counts(graph: Graph, links: tuple[Ids, ...], predicate_events: Offsets) -> Offsets:
     """n(x): the events that each term is in, whether or not their context is a particle."""
-    terms = len(graph.terms)
-    counts = np.bincount(graph.subjects, minlength=terms) + np.bincount(links[0], minlength=terms)
-    counts += 2 * np.bincount(links[2], minlength=terms)
+    counts = np.zeros(len(graph.terms), np.int64)
+    for column in (graph.subjects, links[0], links[2], links[2]):
+        kernels.count_rows(column, counts)
     counts[graph.predicates] += predicate_events
     return counts
