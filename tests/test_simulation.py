@@ -36,7 +36,7 @@ def random_text(terms: int, triples: int, seed: int) -> str:
 
 
 def forces_of(text: str, config: Config) -> tuple[Matrix, Repellers]:
-    similar = springs.by_rows(springs.similarity(config.similarity)(graph_of(text), 2))
+    similar = springs.by_rows(springs.similarity(config.similarity)(graph_of(text), 2, None))
     return springs.strongest(similar, config.k), repulsion.draw_repellers(similar, config.repellers, config.seed, config.threads)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import oracle
 from oracle import Particle, Triple
 from pyke import springs
+from pyke.config import Config
 from pyke.errors import UsageError
 from pyke.graph import Graph, Matrix
 from pyke.springs import contexts
@@ -50,7 +51,7 @@ def test_similarities_and_the_strongest_of_them_are_the_oracles(similarity: str,
     named = oracle.SIMILARITIES[similarity](truth)
     rows = [{number[other]: float(sigma) for other, sigma in named.get(name, {}).items()} for name in names]
 
-    pairs = springs.similarity(similarity)(graph, 1)
+    pairs = springs.similarity(similarity)(graph, 1, None)
     similar = springs.by_rows(pairs)
     assert pairs.particles == similar.rows == len(names)
     found, expected = entries(similar), {(x, y): sigma for x, row in enumerate(rows) for y, sigma in row.items()}
@@ -70,12 +71,29 @@ def test_threads_change_no_bit_of_springs(similarity: str, triples: list[Triple]
     graph = graph_of(as_text(triples), **way)
 
     def all_springs(threads: int) -> list[Any]:
-        similar = springs.by_rows(springs.similarity(similarity)(graph, threads), threads)
+        similar = springs.by_rows(springs.similarity(similarity)(graph, threads, None), threads)
         return [array.tolist() for matrix in (similar, springs.strongest(similar, 3, threads)) for array in vars(matrix).values()]
 
     undivided = all_springs(1)
     with patch.object(contexts, "LEAST_ROWS", 1):  # borders between any two rows, those amid a context too
         assert all_springs(threads) == undivided
+
+
+@pytest.mark.parametrize("similarity", springs.SIMILARITIES)
+@given(triples=GRAPHS, way=st.sampled_from(WAYS), k=st.integers(1, 5), data=st.data())
+@many(1000)
+def test_springs_around_some_terms_are_those_of_the_whole(similarity: str, triples: list[Triple], way: dict[str, Any], k: int, data: Any) -> None:
+    graph, config = graph_of(as_text(triples), **way), Config(similarity=similarity, k=k, threads=2)
+    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(graph.terms), max_size=len(graph.terms))), bool)
+    whole = springs.strongest(springs.by_rows(springs.similarity(similarity)(graph, 1, None)), k)
+    with patch.object(contexts, "LEAST_ROWS", data.draw(st.sampled_from([1, 1 << 15]))):
+        around = springs.attracting_around(graph, chosen, config)
+    assert around.rows == whole.rows
+    expected, rows = entries(whole), set(np.flatnonzero(chosen).tolist())
+    rows |= {y for x, y in expected if x in rows}  # terms, and what they are tied to
+    assert {pair: value for pair, value in entries(around).items() if pair[0] in rows} == {
+        pair: value for pair, value in expected.items() if pair[0] in rows
+    }
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from([0.25, 0.5, 1.0])), unique_by=lambda pair: pair[0]), st.integers(1, 12))
@@ -90,7 +108,7 @@ def test_ties_are_broken_by_the_smaller_id_whatever_the_order_of_a_row(pairs: li
 def test_the_similarities_of_the_papers_kind_are_computed_by_hand() -> None:
     """Four triples: a and p stand in three and four of them, and together in three; b and c each in one with a and p."""
     graph = graph_of(as_text([("e:a", "e:p", "e:b"), ("e:a", "e:p", "e:c"), ("e:a", "e:p", "e:a"), ("e:d", "e:p", "e:d")]))
-    pairs = springs.similarity("ppmi")(graph, 1)
+    pairs = springs.similarity("ppmi")(graph, 1, None)
     found = {(graph.terms[x], graph.terms[y]): sigma for x, y, sigma in zip(pairs.first, pairs.second, pairs.values, strict=True)}
     assert found == {("e:a", "e:b"): np.float32(np.log(4 / 3)), ("e:a", "e:c"): np.float32(np.log(4 / 3))}
 

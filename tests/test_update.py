@@ -191,9 +191,6 @@ def test_the_graph_is_the_union_without_what_is_removed(
     assert len(after.triples) == len(wanted)
     assert set(after.terms) == {term for triple in wanted for term in triple}
     assert np.isfinite(after.vectors).all()
-    whole = folder / "whole.nt"
-    whole.write_text(lines(wanted))
-    assert after.manifest["particles"] == embedded(whole).manifest["particles"]
 
 
 def test_blank_nodes_of_two_files_are_two(tmp_path: Path) -> None:

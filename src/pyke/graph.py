@@ -174,6 +174,14 @@ class Similarities:
 
 
 @dataclass(frozen=True)
+class Around:
+    """Some terms: P(x) is wanted of them, and of all that they are tied to; what decides nothing of these may be left out."""
+
+    terms: NDArray[np.bool_]
+    k: int
+
+
+@dataclass(frozen=True)
 class Matrix:
     """A sparse matrix by rows: row x has columns[offsets[x] : offsets[x + 1]]."""
 

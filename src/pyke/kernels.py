@@ -854,7 +854,12 @@ def literal_triple_keys(rows: NDArray[np.int32], literals: NDArray[np.uint64], o
 @kernel
 def ppmi(joint: int, x: int, y: int, total: int) -> np.float32:
     """Counts → σ, float32: max(0, ln(P(x, y) / (P(x) P(y)))). One division, so that equal ratios give equal values."""
-    return np.float32(max(0.0, np.log((np.float64(joint) * np.float64(total)) / (np.float64(x) * np.float64(y)))))
+    return np.float32(max(0.0, np.log(_ratio(joint, x, y, total))))
+
+
+@kernel
+def _ratio(joint: int, x: int, y: int, total: int) -> np.float64:
+    return np.float64((np.float64(joint) * np.float64(total)) / (np.float64(x) * np.float64(y)))
 
 
 @kernel
@@ -1029,6 +1034,110 @@ def context_events(
             while j < i and last[j] == x:
                 j += 1
             _add_event(events, x, context, ppmi(j - k, counts.occurrences[x], size, counts.total))
+        context += 1
+
+
+class Strongest(NamedTuple):
+    """Heaps, whose roots are the weakest, of the strongest members of some contexts; a ratio of `refused` or less is too small."""
+
+    sizes: NDArray[np.int64]
+    members: NDArray[np.int32]  # (contexts, k)
+    values: NDArray[np.float32]  # (contexts, k)
+    refused: NDArray[np.float64]
+
+
+@kernel
+def _consider(strongest: Strongest, c: int, x: int, ratio: float) -> None:
+    """Keeps x among the strongest members of context c if it is one; members come by rising ids, so that of equals the first stay."""
+    if ratio <= strongest.refused[c]:
+        return
+    sigma, k = np.float32(np.log(ratio)), strongest.members.shape[1]
+    members, values, size = strongest.members[c], strongest.values[c], strongest.sizes[c]
+    if size < k:
+        members[size], values[size] = x, sigma
+        strongest.sizes[c] = size + 1
+        if size + 1 == k:
+            for i in range(k // 2, -1, -1):
+                _sink(values, members, k, i)
+    elif sigma > values[0]:
+        members[0], values[0] = x, sigma
+        _sink(values, members, k, 0)
+    else:
+        strongest.refused[c] = ratio
+
+
+@kernel
+def _add_strongest(strongest: Strongest, c: int, context: int, events: Events) -> None:
+    for i in range(strongest.sizes[c]):
+        _add_event(events, strongest.members[c, i], context, strongest.values[c, i])
+
+
+@kernel
+def role_events_near(
+    first: NDArray[np.int32], middle: NDArray[np.int32], counts: Counts, base: int, chosen: NDArray[np.bool_], strongest: Strongest, events: Events
+) -> None:
+    """As role_events, of the roles that chosen terms have: all events of these, and those of the role's strongest members."""
+    tied = np.zeros(counts.predicates.shape[0], np.bool_)
+    i = 0
+    while i < first.shape[0]:
+        start, x, p = i, first[i], middle[i]
+        while i < first.shape[0] and first[i] == x and middle[i] == p:
+            i += 1
+        joint = i - start + (counts.triples_of[p] if x == counts.predicates[p] else 0)
+        ratio = _ratio(joint, counts.occurrences[x], 2 * counts.triples_of[p], counts.total)
+        if chosen[x]:
+            tied[p] = True
+            _add_event(events, x, base + p, np.float32(max(0.0, np.log(ratio))))
+        else:
+            _consider(strongest, p, x, ratio)
+    for p in range(counts.predicates.shape[0]):
+        if tied[p] or chosen[counts.predicates[p]]:
+            _add_strongest(strongest, p, base + p, events)
+
+
+@kernel
+def context_events_near(
+    first: NDArray[np.int32],
+    middle: NDArray[np.int32],
+    last: NDArray[np.int32],
+    counts: Counts,
+    base: int,
+    chosen: NDArray[np.bool_],
+    strongest: Strongest,
+    begin: int,
+    end: int,
+    events: Events,
+) -> None:
+    """As context_events, of the contexts that chosen terms are in: all events of these, and those of the context's strongest members."""
+    context = base
+    i = _run_from(first, middle, begin)
+    while i < end:
+        start = i
+        different = literals = 0
+        near = False
+        while i < first.shape[0] and first[i] == first[start] and middle[i] == middle[start]:
+            if last[i] < 0:
+                literals += 1
+            elif i == start or last[i] != last[i - 1]:
+                different += 1
+                near |= chosen[last[i]]
+            i += 1
+        if different < 2:
+            continue
+        strongest.sizes[0], strongest.refused[0] = 0, 1
+        few, size = different <= strongest.members.shape[1], i - start - literals
+        j = start + literals if near else i
+        while j < i:
+            x, k = last[j], j
+            while j < i and last[j] == x:
+                j += 1
+            ratio = _ratio(j - k, counts.occurrences[x], size, counts.total)
+            if few or chosen[x]:
+                _add_event(events, x, context, np.float32(max(0.0, np.log(ratio))))
+            else:
+                _consider(strongest, 0, x, ratio)
+        if near:
+            _add_strongest(strongest, 0, context, events)
         context += 1
 
 

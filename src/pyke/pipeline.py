@@ -98,7 +98,7 @@ class Run:
             raise EmptyGraph(f"nothing to embed in {', '.join(self.names) or 'the graph'}: {_why_empty(graph.census)}")
         self._require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(graph))  # there are hardly fewer
         with self.stage("springs"):
-            pairs = self.similarity(graph, self.config.threads)
+            pairs = self.similarity(graph, self.config.threads, None)
             self._require("springs", pairs=len(pairs.first), particles=pairs.particles)
             similar = springs.by_rows(pairs, self.config.threads)
             del pairs

@@ -53,15 +53,11 @@ def update(
     if config.rescale:
         raise UsageError("an embedding that was rescaled after each iteration cannot be updated: every particle moves when one does. Embed anew.")
     change = read_change(embedding, added, removed, config, progress)
-    progress.stage("springs")
-    similar = springs.by_rows(springs.similarity(config.similarity)(change.graph, config.threads), config.threads)
-    attracting = springs.strongest(similar, config.k, config.threads)
     progress.stage("places", int(change.placed.sum()), "terms")
-    vectors = change.vectors
     if change.placed.any():
-        vectors[change.placed] = _places(attracting, vectors, change.placed, config)
+        change.vectors[change.placed] = _places(change, config)
     record = change.record | {"seconds": time.perf_counter() - began}
-    return _embedding(embedding, change.graph, vectors, attracting, record)
+    return _embedding(embedding, change, record)
 
 
 @dataclass(frozen=True)
@@ -129,12 +125,13 @@ def _name(source: Source | None) -> Any:
     return type(source).__name__
 
 
-def _places(attracting: Matrix, vectors: Floats, placed: Flags, config: Config) -> Floats:
+def _places(change: Change, config: Config) -> Floats:
     """Where terms belong: at the middle of what they are tied to, seen as known terms see theirs."""
+    vectors, placed = change.vectors, change.placed
     known = np.flatnonzero(~placed)
     sample = np.zeros(len(vectors), bool)
     sample[np.random.default_rng(config.seed).permutation(known)[: min(SAMPLE, int(GREATEST_PART * len(known)))]] = True
-    near = Near.of(attracting, placed | sample)
+    near = Near.of(springs.attracting_around(change.graph, placed | sample, config), placed | sample)
     middles, is_found = near.middles(vectors, config)
     of_sample, of_placed = sample[near.terms] & is_found, placed[near.terms]
     places = middles[of_placed].astype(np.float64)
@@ -206,11 +203,9 @@ def _entries(matrix: Matrix, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return ranges(matrix.offsets[rows], np.diff(matrix.offsets)[rows])
 
 
-def _embedding(embedding: Embedding, graph: Graph, vectors: Floats, attracting: Matrix, record: dict[str, Any]) -> Embedding:
+def _embedding(embedding: Embedding, change: Change, record: dict[str, Any]) -> Embedding:
+    graph = change.graph
     manifest = {key: value for key, value in embedding.manifest.items() if key != "files"}
-    manifest |= {
-        "program": __version__, "census": graph.census.as_dict(), "particles": attracting.rows, "springs": len(attracting.columns),
-        "updates": [*embedding.manifest.get("updates", []), record],
-    }  # fmt: skip
+    manifest |= {"program": __version__, "census": graph.census.as_dict(), "updates": [*embedding.manifest.get("updates", []), record]}
     triples = np.column_stack([graph.subjects, graph.predicates[graph.predicates_of], graph.objects])
-    return Embedding(vectors, graph.terms, graph.types, triples, graph.labels, graph.labelled, manifest)
+    return Embedding(change.vectors, graph.terms, graph.types, triples, graph.labels, graph.labelled, manifest)

@@ -6,25 +6,35 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyke import kernels
+from pyke.config import Config
 from pyke.errors import UsageError
-from pyke.graph import Graph, Matrix, Similarities
+from pyke.graph import Around, Graph, Matrix, Similarities
 from pyke.parallel import all_at_once, in_parts
 from pyke.springs.contexts import context_similarities
 from pyke.springs.ppmi import ppmi_similarities
 
-SIMILARITIES: dict[str, Callable[[Graph, int], Similarities]] = {
+Similarity = Callable[[Graph, int, Around | None], Similarities]
+
+SIMILARITIES: dict[str, Similarity] = {
     "context": context_similarities,
     "ppmi": ppmi_similarities,
 }
 
 
-def similarity(name: str) -> Callable[[Graph, int], Similarities]:
-    """The similarity of this name: a graph → all positive similarities between particles, found by some threads."""
+def similarity(name: str) -> Similarity:
+    """The similarity of this name: a graph, and how many threads → all positive similarities between particles, or those around some terms."""
     if name not in SIMILARITIES:
         raise UsageError(f"there is no similarity {name!r}; there are: {', '.join(SIMILARITIES)}")
     return SIMILARITIES[name]
+
+
+def attracting_around(graph: Graph, terms: NDArray[np.bool_], config: Config) -> Matrix:
+    """P(x) of some terms and of all that they are tied to; other rows are not complete."""
+    pairs = similarity(config.similarity)(graph, config.threads, Around(terms, config.k))
+    return strongest(by_rows(pairs, config.threads), config.k, config.threads)
 
 
 def by_rows(pairs: Similarities, threads: int = 1) -> Matrix:

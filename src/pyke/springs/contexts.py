@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from pyke import kernels
-from pyke.graph import LITERAL, Floats, Graph, Ids, Offsets, Similarities
+from pyke.graph import LITERAL, Around, Floats, Graph, Ids, Offsets, Similarities
 from pyke.ids import require_ids, sorted_columns
 from pyke.parallel import all_at_once, parts
 
@@ -23,8 +23,8 @@ LEAST_ROWS = 1 << 15  # of a part: threads are not worth less
 Finder = Callable[[kernels.Events], None]
 
 
-def context_similarities(graph: Graph, threads: int = 1) -> Similarities:
-    """PPMI(x, c) = max(0, ln(n(x, c) N / (n(x) n(c)))) for every term x and role or context c it occurs in."""
+def context_similarities(graph: Graph, threads: int = 1, around: Around | None = None) -> Similarities:
+    """PPMI(x, c) = max(0, ln(n(x, c) N / (n(x) n(c)))) for every term x and role or context c it occurs in, or for those around some terms."""
     terms, predicates = len(graph.terms), len(graph.predicates)
     resource = graph.objects != LITERAL
     by_subject = (graph.subjects, graph.predicates_of, graph.objects)
@@ -44,12 +44,24 @@ def context_similarities(graph: Graph, threads: int = 1) -> Similarities:
         borders = parts(threads, len(columns[0]), LEAST_ROWS)
         found = all_at_once(threads, [partial(kernels.count_contexts, *columns, *border) for border in borders])
         for border, (runs, contexts, members) in zip(borders, found, strict=True):
-            finders.append((runs, partial(kernels.role_events, *columns[:2], counts, role, *border)))
-            context_finders.append((members, partial(kernels.context_events, *columns, counts, context, *border)))
+            if around:
+                context_finder = partial(kernels.context_events_near, *columns, counts, context, around.terms, _strongest(1, around.k), *border)
+            else:
+                finders.append((runs, partial(kernels.role_events, *columns[:2], counts, role, *border)))
+                context_finder = partial(kernels.context_events, *columns, counts, context, *border)
+            context_finders.append((members, context_finder))
             context += contexts
+        if around:
+            near = partial(kernels.role_events_near, *columns[:2], counts, role, around.terms, _strongest(predicates, around.k))
+            finders.append((sum(runs for runs, _, _ in found), near))
         finders.append((predicates, partial(kernels.predicate_events, *columns[:2], counts, role)))
     require_ids(context)
     return Similarities(context, *_find_events(finders + context_finders, threads))
+
+
+def _strongest(contexts: int, k: int) -> kernels.Strongest:
+    """Room for the k strongest members of some contexts. A ratio of 1 is σ = 0."""
+    return kernels.Strongest(np.zeros(contexts, np.int64), np.empty((contexts, k), np.int32), np.empty((contexts, k), np.float32), np.ones(contexts))
 
 
 def _find_events(finders: list[tuple[int, Finder]], threads: int) -> tuple[Ids, Ids, Floats]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from pyke import kernels
-from pyke.graph import Graph, Similarities
+from pyke.graph import Around, Graph, Similarities
 
 
-def ppmi_similarities(graph: Graph, threads: int = 1) -> Similarities:  # noqa: ARG001
-    """PPMI(x, y) = max(0, ln(P(x, y) / (P(x) P(y)))) over triples, x ≠ y, where it is positive; by one thread."""
+def ppmi_similarities(graph: Graph, threads: int = 1, around: Around | None = None) -> Similarities:  # noqa: ARG001
+    """PPMI(x, y) = max(0, ln(P(x, y) / (P(x) P(y)))) over triples, x ≠ y, where it is positive; by one thread, around all terms."""
     columns = (graph.subjects, graph.predicates[graph.predicates_of], graph.objects)
     occurrences = np.zeros(len(graph.terms), np.int64)
     kernels.count_occurrences(*columns, occurrences)
