@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,6 +98,29 @@ def test_checkpoints_at_every_chance_change_no_bit(graph: Path, tmp_path: Path) 
 
 def test_resuming_without_a_checkpoint_starts_anew(graph: Path, tmp_path: Path) -> None:
     assert bits(pipeline.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
+
+
+def test_a_finished_run_has_nothing_to_go_on_with(graph: Path, tmp_path: Path) -> None:
+    done = pipeline.embed_to(tmp_path / "out", graph, Config(threads=1))
+    again = pipeline.embed_to(tmp_path / "out", graph, Config(threads=2), resume=True)
+    assert bits(again) == bits(done)
+    assert again.manifest["stages"] == json.loads((tmp_path / "out" / "manifest.json").read_text())["stages"], "it is the one that is there"
+
+
+@pytest.mark.parametrize("other", ["settings", "inputs", "a change of the input", "an update"])
+def test_what_another_run_finished_is_not_taken_for_this_one(graph: Path, tmp_path: Path, other: str) -> None:
+    out, config = tmp_path / "out", Config()
+    done = pipeline.embed_to(out, graph, config)
+    if other == "settings":
+        config = Config(seed=1)
+    elif other == "inputs":
+        graph = Path(shutil.copy2(graph, tmp_path / "other.nt"))
+    elif other == "an update":
+        done.update(added=graph).save(out, force=True)
+    else:
+        os.utime(graph, (time.time() + 60,) * 2)
+    with pytest.raises(OutputExists, match="--force"):
+        pipeline.embed_to(out, graph, config, resume=True)
 
 
 def test_a_checkpoint_of_other_parameters_is_not_gone_on_from(graph: Path, tmp_path: Path) -> None:

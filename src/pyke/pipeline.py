@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ import numpy as np
 from pyke import documents, files, ids, kernels, memory, planning, rdf, repulsion, simulation, sources, springs
 from pyke.checkpoints import Checkpoints
 from pyke.config import Config
-from pyke.embedding import Embedding
-from pyke.errors import EmptyGraph, Interrupted, UsageError
+from pyke.embedding import Embedding, load
+from pyke.errors import EmptyGraph, Interrupted, PykeError, UsageError
 from pyke.graph import Census, Graph, Matrix, Repellers
 from pyke.planning import Plan, Sizes
 from pyke.progress import Progress
@@ -118,6 +118,16 @@ class Run:
         inputs = [[doc.name, doc.size, 0 if doc.name == "-" else os.stat(doc.name).st_mtime_ns] for doc in self.documents]
         return {"program": __version__, "code": kernels.VERSION, **self.config.effective(), "inputs": inputs}
 
+    def finished(self, target: Path) -> Embedding | None:
+        """The embedding in a directory, if it is the result of this run: the same settings and inputs, none of them changed since."""
+        with suppress(PykeError, OSError):
+            found, since, settings = load(target), (target / files.MANIFEST).stat().st_mtime, self.config.effective()
+            if found.manifest.get("inputs") == self.names and "updates" not in found.manifest:
+                made = found.manifest["config"]
+                same = {name: made.get(name) for name in settings} == settings
+                return found if same and all(os.stat(name).st_mtime <= since for name in self.names) else None
+        return None
+
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
         """Announces a stage and measures it."""
@@ -178,10 +188,15 @@ def embed_to(
 ) -> Embedding:
     """Embeds into a directory, keeping checkpoints beside it until it is written."""
     target = Path(output).resolve()
-    files.check_output(target, force)
+    if not resume:
+        files.check_output(target, force)  # before anything is read
     run = Run(inputs, config, progress)
     if resume and (run.rows or any(document.name == "-" for document in run.documents)):
         raise UsageError("what is in no file cannot be told from what it was before: save it to a file to resume")
+    if resume and not force and (finished := run.finished(target)):
+        run.progress.note(f"{output} is finished: there is nothing to go on with.")
+        return finished
+    files.check_output(target, force)
     with files.work_directory(target) as work:
         if not resume and (work / "positions").exists():
             run.progress.note("Starting anew: the checkpoint of an earlier run is given up (--resume would have gone on from it).")
