@@ -341,6 +341,8 @@ def test_a_target_below_a_file_cannot_be_written(tmp_path: Path, name: str) -> N
         ("e", {}, "cannot be told"),
         ("e.gz", {}, "cannot be told"),
         ("e.csv", {"to": "excel"}, "no format 'excel'"),
+        ("e.bin", {"to": "word2vec"}, "e.bin has the ending of --to word2vec-binary"),
+        ("e.csv.gz", {"to": "tsv"}, "has the ending of --to csv"),
         (None, {"to": "csv"}, "needs --output"),
         ("e.parquet.gz", {}, "compressed"),
         ("-", {"to": "atlas"}, "standard output"),

@@ -41,7 +41,7 @@ FORMATS = {
     "tsv": Format(tsv, STREAM, ".tsv"),
     "npy": Format(npy, DIRECTORY),
     "word2vec": Format(word2vec, STREAM, ".vec"),
-    "word2vec-binary": Format(word2vec_binary, STREAM),
+    "word2vec-binary": Format(word2vec_binary, STREAM, ".bin"),
     "safetensors": Format(safetensors, STREAM, ".safetensors"),
     "projector": Format(projector, DIRECTORY),
     "atlas": Format(atlas, FILE, options=("neighbours",)),
@@ -105,8 +105,16 @@ def _check_target(target: str, name: str, form: Format) -> None:
         raise UsageError(f"--to {name} makes a {form.makes}, which cannot be {'standard output' if target == '-' else 'compressed'}: {target!r}")
     elif not Path(target).resolve().name:
         raise UsageError(f"{target} cannot be an output; name a {form.makes if form.makes == DIRECTORY else FILE} to be made")
+    elif other := _other_format(target, form):
+        raise UsageError(f"{target} has the ending of --to {other}, but --to {name} was given; leave one of them out")
     elif any(_is_embedding(place) for place in (Path(target), Path(target).parent)):
         raise OutputExists(f"{target} is an embedding or lies in one, which an export does not change. Choose another output.")
+
+
+def _other_format(target: str, form: Format) -> str:
+    """The format whose ending a target has, if this one has another."""
+    endings = {its.ending: name for name, its in FORMATS.items() if its.ending}
+    return endings.get(ending_of(target), "") if form.ending not in ("", ending_of(target)) else ""
 
 
 def _is_embedding(path: Path) -> bool:
