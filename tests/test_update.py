@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import pyke
 from conftest import CRAFTS, TYPE, Command, crafts
+from pyke import planning
 from pyke.config import Config
 from pyke.embedding import Embedding
-from pyke.errors import EmptyGraph, UsageError
+from pyke.errors import EmptyGraph, OverBudget, UsageError
 from pyke.pipeline import Run
 from pyke.update import update
 
@@ -133,6 +134,14 @@ def test_what_went_wrong_before_is_still_told(newcomers: Path, tmp_path: Path) -
     census = update(before, newcomers).manifest["census"]
     assert census["errors"] == 1
     assert census["first_errors"] == before.manifest["census"]["first_errors"]
+
+
+def test_the_memory_allowed_is_kept(before: Embedding, newcomers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert update(before, newcomers, memory="2GB").vectors.tobytes() == update(before, newcomers).vectors.tobytes()
+    monkeypatch.setattr(planning, "PROGRAM_BYTES", 0)
+    monkeypatch.setattr(planning, "BYTES_PER_READER", 0)
+    with pytest.raises(OverBudget, match=r"the update needs .* --memory allows more"):
+        update(before, newcomers, memory=50_000)
 
 
 def test_an_update_of_any_number_of_threads_gives_the_same_bits(before: Embedding, newcomers: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,12 +144,10 @@ class Embedding:
     def config(self, **changes: Any) -> Config:
         """The settings that it was made with, for another run: on all cores, for files of any syntax, and with whatever is changed."""
         try:
-            made = Config(**(self.manifest["config"] | {"threads": 0, "memory": None, "format": None, "base": None}))
+            made = asdict(Config(**(self.manifest["config"] | {"threads": 0, "memory": None, "format": None, "base": None})))
         except (KeyError, TypeError, UsageError) as error:
             raise DamagedStore(f"the manifest does not tell the settings of the embedding: {error}. `pyke verify` checks the directory.") from None
-        if unknown := changes.keys() - {parameter.name for parameter in fields(Config)}:
-            raise UsageError(f"there is no parameter {min(unknown)!r}; those of a run are the fields of pyke.Config")
-        return replace(made, **{name: value for name, value in changes.items() if value is not None})
+        return Config.preset(**made | {name: value for name, value in changes.items() if value is not None})
 
     def graph(self) -> Graph:
         """The graph that was embedded."""

@@ -111,6 +111,12 @@ def writing_bytes(sizes: Sizes, config: Config) -> int:
     return _held(sizes, config) + 12 * sizes.triples + 4 * config.dimensions * sizes.terms
 
 
+def update_bytes(sizes: Sizes, config: Config) -> int:
+    """The embedding that is there, the graph before and after while it is sorted, the other side of its triples, and the new vectors."""
+    terms = 8 * config.dimensions + 80
+    return PROGRAM_BYTES + BYTES_PER_READER * config.threads + 56 * sizes.triples + terms * sizes.terms + 3 * sizes.text_bytes
+
+
 _BYTES: dict[str, Callable[[Sizes, Config], int]] = {
     "reading": reading_bytes,
     "springs": springs_bytes,
@@ -140,7 +146,15 @@ def check(made: Plan, config: Config) -> None:
 
 def require(stage: str, sizes: Sizes, config: Config) -> None:
     """Refuses a stage that does not fit into the memory allowed, as far as its sizes are known."""
-    needed = _BYTES[stage](sizes, config)
+    _refuse(f"{stage} alone", _BYTES[stage](sizes, config), config, "`pyke plan` tells what the whole run needs; --memory allows more, "
+            "fewer --dimensions or --k need less.")  # fmt: skip
+
+
+def require_update(sizes: Sizes, config: Config) -> None:
+    """Refuses an update that does not fit into the memory allowed."""
+    _refuse("the update", update_bytes(sizes, config), config, "--memory allows more.")
+
+
+def _refuse(what: str, needed: int, config: Config, advice: str) -> None:
     if config.memory is not None and needed > config.memory:
-        raise OverBudget(f"{stage} alone needs {format_size(needed)} of memory, or more; {format_size(config.memory)} are allowed. "
-                         "`pyke plan` tells what the whole run needs; --memory allows more, fewer --dimensions or --k need less.")  # fmt: skip
+        raise OverBudget(f"{what} needs {format_size(needed)} of memory, or more; {format_size(config.memory)} are allowed. {advice}")

@@ -17,20 +17,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke import ids, kernels, simulation, springs
+from pyke import ids, kernels, planning, simulation, springs
 from pyke.config import Config
 from pyke.embedding import Embedding
 from pyke.errors import EmptyGraph, UsageError
 from pyke.graph import Floats, Graph, Matrix, ranges
 from pyke.parallel import in_parts
 from pyke.pipeline import Run
+from pyke.planning import Sizes
 from pyke.progress import Progress
 from pyke.sources import Source
 from pyke.version import __version__
 
 MOST = 0.5  # a term of which more than this part of the triples changed is put in a new place
-SAMPLE, GREATEST_PART = 2_000, 0.05  # known terms to learn from: so many, but no more than this part of them
-LEAST_PER_DIMENSION = 4  # known terms without which nothing is learnt
+PER_DIMENSION, GREATEST_PART = 10, 0.05  # known terms to learn from: so many, but no more than this part of them
+LEAST_PER_DIMENSION = 4  # without which nothing is learnt
 
 Flags = NDArray[np.bool_]
 Doubles = NDArray[np.float64]
@@ -75,6 +76,7 @@ def read_change(embedding: Embedding, added: Source | None, removed: Source | No
     graph, vectors = embedding.graph(), embedding.vectors
     changes = np.zeros(len(graph.terms), np.int64)  # triples that each term lost or gained
     more = None if added is None else Run(added, config, progress).read(keep_all_terms=True)
+    _require_memory(graph, more, config)
     gone = missing = 0
     if removed is not None:
         less = Run(removed, config, progress).read()
@@ -106,6 +108,13 @@ def read_change(embedding: Embedding, added: Source | None, removed: Source | No
     return Change(graph, enlarged, placed, record)
 
 
+def _require_memory(graph: Graph, more: Graph | None, config: Config) -> None:
+    """Refuses what does not fit into the memory allowed: both graphs together are what there can be at most."""
+    graphs = [graph] if more is None else [graph, more]
+    texts = sum(len(texts.blob) for one in graphs for texts in (one.terms, one.labels))
+    planning.require_update(Sizes(triples=sum(map(len, graphs)), terms=sum(len(one.terms) for one in graphs), text_bytes=texts), config)
+
+
 def _occurrences(graph: Graph) -> NDArray[np.int64]:
     """In how many triples each term is, for each place that it has in them."""
     counts, uses = np.zeros(len(graph.terms) + 1, np.int64), np.zeros(len(graph.predicates), np.int64)
@@ -130,7 +139,8 @@ def _places(change: Change, config: Config) -> Floats:
     vectors, placed = change.vectors, change.placed
     known = np.flatnonzero(~placed)
     sample = np.zeros(len(vectors), bool)
-    sample[np.random.default_rng(config.seed).permutation(known)[: min(SAMPLE, int(GREATEST_PART * len(known)))]] = True
+    size = min(PER_DIMENSION * config.dimensions, int(GREATEST_PART * len(known)))
+    sample[np.random.default_rng(config.seed).permutation(known)[:size]] = True
     near = Near.of(springs.attracting_around(change.graph, placed | sample, config), placed | sample)
     middles, is_found = near.middles(vectors, config)
     of_sample, of_placed = sample[near.terms] & is_found, placed[near.terms]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pyke import terminal
-from pyke.cli.options import AsJson, Base, Directory, Force, Format, Lenient, OnError, Threads, app
+from pyke.cli.options import AsJson, Base, Directory, Force, Format, Lenient, Memory, OnError, Threads, app
 
 
 @app.command()
@@ -22,6 +22,7 @@ def update(
     on_error: OnError = None,
     lenient: Lenient = False,
     threads: Threads = None,
+    memory: Memory = None,
     force: Force = False,
     json_: AsJson = False,
 ) -> None:
@@ -42,6 +43,7 @@ def update(
             on_error=on_error,
             lenient=lenient or None,
             threads=threads,
+            memory=memory,
         )
         progress.stage("writing")
         embedding.save(output, force)
