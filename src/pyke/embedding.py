@@ -147,21 +147,25 @@ class Embedding:
             made = asdict(Config(**(self.manifest["config"] | {"threads": 0, "memory": None, "format": None, "base": None})))
         except (KeyError, TypeError, UsageError) as error:
             raise DamagedStore(f"the manifest does not tell the settings of the embedding: {error}. `pyke verify` checks the directory.") from None
-        return Config.preset(**made | {name: value for name, value in changes.items() if value is not None})
+        return Config.preset("default", **made | {name: value for name, value in changes.items() if value is not None})
 
     def graph(self) -> Graph:
         """The graph that was embedded."""
+        subjects, used, objects = (np.ascontiguousarray(column) for column in self.triples.T)
+        types, labelled = np.array(self.types), np.array(self.labelled)
+        for ids, least in ((subjects, 0), (used, 0), (objects, LITERAL), (types, 0), (labelled, 0)):
+            if ids.size and not least <= ids.min() <= ids.max() < len(self):  # kernels do not look where they write
+                raise DamagedStore("there are triples, types or labels of terms that are not there. `pyke verify` checks the directory.")
         predicates = self.predicates
         positions = np.zeros(len(self), np.int32)
         positions[predicates] = np.arange(len(predicates), dtype=np.int32)
-        subjects, used, objects = (np.ascontiguousarray(column) for column in self.triples.T)
         try:
             counts = dict(self.manifest["census"])
             problems = [Problem(*problem.split(": ", 1)) for problem in counts.pop("first_errors")]
             census = Census(**counts, problems=problems)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DamagedStore(f"the manifest does not tell what was counted: {error}. `pyke verify` checks the directory.") from None
-        return Graph(self.terms, subjects, positions[used], objects, predicates, np.array(self.types), self.labels, np.array(self.labelled), census)
+        return Graph(self.terms, subjects, positions[used], objects, predicates, types, self.labels, labelled, census)
 
     def nearest(self, term: str | Floats, k: int = 10, *, among: str | None = None, predicates: bool = False) -> list[Neighbour]:
         """The k terms closest to a term (without itself) or to a vector, by Euclidean distance.
