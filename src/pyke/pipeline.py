@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyke import documents, files, ids, kernels, memory, planning, rdf, repulsion, simulation, sources, springs
+from pyke import documents, files, ids, kernels, memory, planning, rdf, repulsion, simulation, sources, springs, store
 from pyke.checkpoints import Checkpoints
 from pyke.config import Config
 from pyke.embedding import Embedding, load
@@ -118,16 +119,6 @@ class Run:
         inputs = [[doc.name, doc.size, 0 if doc.name == "-" else os.stat(doc.name).st_mtime_ns] for doc in self.documents]
         return {"program": __version__, "code": kernels.VERSION, **self.config.effective(), "inputs": inputs}
 
-    def finished(self, target: Path) -> Embedding | None:
-        """The embedding in a directory, if it is the result of this run: the same settings and inputs, none of them changed since."""
-        with suppress(PykeError, OSError):
-            found, since, settings = load(target), (target / files.MANIFEST).stat().st_mtime, self.config.effective()
-            if found.manifest.get("inputs") == self.names and "updates" not in found.manifest:
-                made = found.manifest["config"]
-                same = {name: made.get(name) for name in settings} == settings
-                return found if same and all(os.stat(name).st_mtime <= since for name in self.names) else None
-        return None
-
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
         """Announces a stage and measures it."""
@@ -193,21 +184,34 @@ def embed_to(
     run = Run(inputs, config, progress)
     if resume and (run.rows or any(document.name == "-" for document in run.documents)):
         raise UsageError("what is in no file cannot be told from what it was before: save it to a file to resume")
-    if resume and not force and (finished := run.finished(target)):
-        run.progress.note(f"{output} is finished: there is nothing to go on with.")
-        return finished
-    files.check_output(target, force)
+    fingerprint = run.fingerprint()
+    if resume:
+        if not force and (finished := _finished(target, fingerprint)):
+            run.progress.note(f"{output} is finished: there is nothing to go on with.")
+            return finished
+        files.check_output(target, force)
     with files.work_directory(target) as work:
         if not resume and (work / "positions").exists():
             run.progress.note("Starting anew: the checkpoint of an earlier run is given up (--resume would have gone on from it).")
         try:
-            embedding = run.embed(Checkpoints(work, run.fingerprint(), config.checkpoint_seconds, resume))
+            embedding = run.embed(Checkpoints(work, fingerprint, config.checkpoint_seconds, resume))
         except Interrupted as stopped:
             raise Interrupted(stopped.signal_number, "The same command with --resume goes on from the last checkpoint.") from None
+        embedding.manifest["fingerprint"] = fingerprint
         with run.stage("writing"):
             embedding.save(target, force)
     embedding.manifest["stages"] = [asdict(stage) for stage in run.stages]
     return embedding
+
+
+def _finished(target: Path, fingerprint: dict[str, Any]) -> Embedding | None:
+    """The embedding in a directory, if it is sound and what a run with this fingerprint ends with."""
+    with suppress(PykeError):
+        found = load(target)
+        if found.manifest.get("fingerprint") == json.loads(json.dumps(fingerprint)):
+            store.verify(target)
+            return found
+    return None
 
 
 def read_census(inputs: Inputs, config: Config, progress: Progress | None = None) -> Census:
