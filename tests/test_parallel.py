@@ -39,6 +39,21 @@ def test_after_an_error_no_task_is_begun(threads: int) -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("pyke-work")]
 
 
+def test_helpers_do_not_outlive_a_call_that_could_not_start_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def start_one(thread: threading.Thread) -> None:
+        if [other for other in threading.enumerate() if other.name == "pyke-work"]:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    release = threading.Event()
+    with pytest.raises(RuntimeError, match="can't start"):
+        parallel.all_at_once(3, [lambda: release.wait(0.05)] * 100)
+    assert not [thread for thread in threading.enumerate() if thread.name == "pyke-work"]
+
+
 def test_results_come_in_order_and_no_further_ahead_than_there_are_threads() -> None:
     begun: list[int] = []
 

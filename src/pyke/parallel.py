@@ -23,9 +23,9 @@ def parts(threads: int, size: int, least: int = 1) -> list[tuple[int, int]]:
     return list(pairwise(size * part // number for part in range(number + 1)))
 
 
-def in_parts(threads: int, size: int, work: Callable[[int, int], None], least: int = 1) -> None:
+def in_parts(threads: int, size: int, work: Callable[[int, int], None]) -> None:
     """Calls work(begin, end) for parts of range(size), `threads` at a time."""
-    all_at_once(threads, [partial(work, begin, end) for begin, end in parts(threads, size, least)])
+    all_at_once(threads, [partial(work, begin, end) for begin, end in parts(threads, size)])
 
 
 def all_at_once(threads: int, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
@@ -48,14 +48,15 @@ def all_at_once(threads: int, tasks: Sequence[Callable[[], Result]]) -> list[Res
                     waiting.clear()
 
     helpers = [threading.Thread(target=work, name="pyke-work") for _ in range(min(threads, len(tasks)) - 1)]
-    for helper in helpers:
-        helper.start()
     try:
+        for helper in helpers:
+            helper.start()
         work()
     finally:
         waiting.clear()
         for helper in helpers:
-            helper.join()
+            if helper.ident is not None:  # it was started
+                helper.join()
     if errors:
         raise errors[0]
     return [results[number] for number in range(len(tasks))]
