@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import common
+import pyke
 from pyke import planning
 from pyke.config import Config
 from pyke.pipeline import Run
-from pyke.planning import Sizes
+from pyke.update import sizes_of
 from update import late_triples, write_lines
 
 GREATEST_DEVIATION = 0.15
@@ -39,7 +40,7 @@ def measure_update(path: Path) -> dict[str, Any]:
         write_lines(graph, late, new)
         common.run(common.pyke("embed", old, "-o", before))
         measured = common.run(common.pyke("update", before, new, "-o", after)).peak_bytes
-    sizes = Sizes(triples=len(graph), terms=len(graph.terms), text_bytes=len(graph.terms.blob))
+        sizes = sizes_of(pyke.load(before).graph(), Run(new, Config()).read(keep_all_terms=True))
     return row(path, "update", planning.update_bytes(sizes, Config()), measured)
 
 

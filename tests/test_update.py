@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from conftest import CRAFTS, TYPE, Command, crafts
 from pyke import planning
 from pyke.config import Config
 from pyke.embedding import Embedding
-from pyke.errors import EmptyGraph, OverBudget, UsageError
+from pyke.errors import DamagedStore, EmptyGraph, OverBudget, UsageError
 from pyke.pipeline import Run
 from pyke.update import update
 
@@ -100,6 +101,26 @@ def test_a_term_of_which_most_triples_change_is_put_elsewhere(before: Embedding,
         np.linalg.norm(after[apprentice] - np.mean([after[f"http://e/{craft}/{m}"] for m in range(20, 60)], axis=0)) for craft in ("smith", "baker")
     )
     assert smith < baker
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_star_tells_nothing_of_directions_and_grows_all_the_same(tmp_path: Path, seed: int) -> None:
+    """Every known leaf has the same middle, so that there is no map to learn."""
+    old, new = tmp_path / "old.nt", tmp_path / "new.nt"
+    old.write_text("".join(f"<http://e/{leaf}> <http://e/p> <http://e/hub> .\n" for leaf in range(400)))
+    new.write_text("<http://e/new> <http://e/p> <http://e/hub> .\n")
+    after = update(Run(old, Config(dimensions=2, threads=1, seed=seed)).embed(), new)
+    assert np.isfinite(after["http://e/new"]).all()
+
+
+@pytest.mark.parametrize("name", ["triples", "types"])
+@pytest.mark.parametrize("stranger", [-2, 10**6])
+def test_ids_that_nobody_has_are_damage(before: Embedding, newcomers: Path, name: str, stranger: int) -> None:
+    ids = np.array(getattr(before, name))
+    ids.flat[-1] = stranger
+    damaged: dict[str, Any] = {name: ids}
+    with pytest.raises(DamagedStore, match="not there"):
+        update(replace(before, **damaged), newcomers)
 
 
 def test_predicates_are_terms_too(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ MOST = 0.5  # a term of which more than this part of the triples changed is put 
 PER_DIMENSION, GREATEST_PART = 10, 0.05  # known terms to learn from: so many, but no more than this part of them
 LEAST_PER_DIMENSION = 4  # without which nothing is learnt
 
+_OF_THE_RUN = ("files", "fingerprint", "particles", "springs")  # in the manifest, and no longer true
+
 Flags = NDArray[np.bool_]
 Doubles = NDArray[np.float64]
 
@@ -76,7 +78,7 @@ def read_change(embedding: Embedding, added: Source | None, removed: Source | No
     graph, vectors = embedding.graph(), embedding.vectors
     changes = np.zeros(len(graph.terms), np.int64)  # triples that each term lost or gained
     more = None if added is None else Run(added, config, progress).read(keep_all_terms=True)
-    _require_memory(graph, more, config)
+    planning.require_update(sizes_of(graph, more), config)
     gone = missing = 0
     if removed is not None:
         less = Run(removed, config, progress).read()
@@ -108,11 +110,11 @@ def read_change(embedding: Embedding, added: Source | None, removed: Source | No
     return Change(graph, enlarged, placed, record)
 
 
-def _require_memory(graph: Graph, more: Graph | None, config: Config) -> None:
-    """Refuses what does not fit into the memory allowed: both graphs together are what there can be at most."""
+def sizes_of(graph: Graph, more: Graph | None) -> Sizes:
+    """What decides the memory of an update: both graphs together are the most that there can be."""
     graphs = [graph] if more is None else [graph, more]
     texts = sum(len(texts.blob) for one in graphs for texts in (one.terms, one.labels))
-    planning.require_update(Sizes(triples=sum(map(len, graphs)), terms=sum(len(one.terms) for one in graphs), text_bytes=texts), config)
+    return Sizes(triples=sum(map(len, graphs)), terms=sum(len(one.terms) for one in graphs), text_bytes=texts)
 
 
 def _occurrences(graph: Graph) -> NDArray[np.int64]:
@@ -158,6 +160,8 @@ def _as_seen(here: Doubles, there: Doubles, points: Doubles, threads: int) -> Do
     middle, target = here.mean(axis=0), there.mean(axis=0)
     here, there = here - middle, there - target
     square = _product(here.T, here, threads)
+    if not square.any():  # all of them are at one place, which tells nothing
+        return np.asarray(points - middle + target)
     ridge = 1e-3 * np.trace(square) / len(square) * np.eye(len(square))
     spread = np.linalg.solve(square + ridge, _product(here.T, there, threads))
     return np.asarray(_product(points - middle, spread, threads) + target)
@@ -215,7 +219,7 @@ def _entries(matrix: Matrix, rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _embedding(embedding: Embedding, change: Change, record: dict[str, Any]) -> Embedding:
     graph = change.graph
-    manifest = {key: value for key, value in embedding.manifest.items() if key != "files"}
+    manifest = {key: value for key, value in embedding.manifest.items() if key not in _OF_THE_RUN}
     manifest |= {"program": __version__, "census": graph.census.as_dict(), "updates": [*embedding.manifest.get("updates", []), record]}
     triples = np.column_stack([graph.subjects, graph.predicates[graph.predicates_of], graph.objects])
     return Embedding(change.vectors, graph.terms, graph.types, triples, graph.labels, graph.labelled, manifest)

@@ -52,7 +52,7 @@ def context_similarities(graph: Graph, threads: int = 1, around: Around | None =
             context_finders.append((members, context_finder))
             context += contexts
         if around:
-            near = partial(kernels.role_events_near, *columns[:2], counts, role, around.terms, _strongest(predicates, around.k))
+            near = partial(kernels.role_events_near, *columns[:2], counts, role, around.terms, _strongest(predicates, min(around.k, terms)))
             finders.append((sum(runs for runs, _, _ in found), near))
         finders.append((predicates, partial(kernels.predicate_events, *columns[:2], counts, role)))
     require_ids(context)
