@@ -854,7 +854,12 @@ def literal_triple_keys(rows: NDArray[np.int32], literals: NDArray[np.uint64], o
 @kernel
 def ppmi(joint: int, x: int, y: int, total: int) -> np.float32:
     """Counts → σ, float32: max(0, ln(P(x, y) / (P(x) P(y)))). One division, so that equal ratios give equal values."""
-    return np.float32(max(0.0, np.log(_ratio(joint, x, y, total))))
+    return _sigma(_ratio(joint, x, y, total))
+
+
+@kernel
+def _sigma(ratio: float) -> np.float32:
+    return np.float32(max(0.0, np.log(ratio)))
 
 
 @kernel
@@ -968,75 +973,6 @@ class Counts(NamedTuple):
     triples_of: NDArray[np.int64]
 
 
-@kernel
-def role_events(first: NDArray[np.int32], middle: NDArray[np.int32], counts: Counts, base: int, begin: int, end: int, events: Events) -> None:
-    """Sorted columns (term, predicate) → σ of "term stands on this side of the predicate", for the runs that begin in begin … end.
-
-    The role of predicate p is base + p. The predicate itself belongs to it, as often as the role has members: n(role) = 2 n(p).
-    """
-    occurrences, triples_of = counts.occurrences, counts.triples_of
-    i = _run_from(first, middle, begin)
-    while i < end:
-        start, x, p = i, first[i], middle[i]
-        while i < first.shape[0] and first[i] == x and middle[i] == p:
-            i += 1
-        joint = i - start
-        if x == counts.predicates[p]:
-            joint += triples_of[p]
-        _add_event(events, x, base + p, ppmi(joint, occurrences[x], 2 * triples_of[p], counts.total))
-
-
-@kernel
-def predicate_events(first: NDArray[np.int32], middle: NDArray[np.int32], counts: Counts, base: int, events: Events) -> None:
-    """σ of predicates in their own roles, of those that stand in no triple of their own: these have been seen by `role_events`."""
-    for p in range(counts.predicates.shape[0]):
-        x, n = counts.predicates[p], counts.triples_of[p]
-        i = np.searchsorted(first, x)
-        while i < first.shape[0] and first[i] == x and middle[i] < p:
-            i += 1
-        seen = i < first.shape[0] and first[i] == x and middle[i] == p
-        if n > 0 and not seen:
-            _add_event(events, x, base + p, ppmi(n, counts.occurrences[x], 2 * n, counts.total))
-
-
-@kernel
-def context_events(
-    first: NDArray[np.int32],
-    middle: NDArray[np.int32],
-    last: NDArray[np.int32],
-    counts: Counts,
-    base: int,
-    begin: int,
-    end: int,
-    events: Events,
-) -> None:
-    """Sorted columns → σ of "term stands beside this predicate and this other term", for the runs that begin in begin … end.
-
-    Contexts have two members or more; the first of them is base.
-    """
-    context = base
-    i = _run_from(first, middle, begin)
-    while i < end:
-        start = i
-        different = literals = 0
-        while i < first.shape[0] and first[i] == first[start] and middle[i] == middle[start]:
-            if last[i] < 0:
-                literals += 1
-            elif i == start or last[i] != last[i - 1]:
-                different += 1
-            i += 1
-        if different < 2:
-            continue
-        size = i - start - literals
-        j = start + literals
-        while j < i:
-            x, k = last[j], j
-            while j < i and last[j] == x:
-                j += 1
-            _add_event(events, x, context, ppmi(j - k, counts.occurrences[x], size, counts.total))
-        context += 1
-
-
 class Strongest(NamedTuple):
     """Heaps, whose roots are the weakest, of the strongest members of some contexts; a ratio of `refused` or less is too small."""
 
@@ -1072,14 +1008,25 @@ def _add_strongest(strongest: Strongest, c: int, context: int, events: Events) -
         _add_event(events, strongest.members[c, i], context, strongest.values[c, i])
 
 
+class Choice(NamedTuple):
+    """The terms whose events are all looked for; of contexts that they are in also the strongest other members."""
+
+    terms: NDArray[np.bool_]
+    others: Strongest
+
+
 @kernel
-def role_events_near(
-    first: NDArray[np.int32], middle: NDArray[np.int32], counts: Counts, base: int, chosen: NDArray[np.bool_], strongest: Strongest, events: Events
+def role_events(
+    first: NDArray[np.int32], middle: NDArray[np.int32], counts: Counts, choice: Choice, base: int, begin: int, end: int, events: Events
 ) -> None:
-    """As role_events, of the roles that chosen terms have: all events of these, and those of the role's strongest members."""
+    """Sorted columns (term, predicate) → σ of "term stands on this side of the predicate", for the runs that begin in begin … end.
+
+    The role of predicate p is base + p. The predicate itself belongs to it, as often as the role has members: n(role) = 2 n(p).
+    """
+    chosen, others = choice.terms, choice.others
     tied = np.zeros(counts.predicates.shape[0], np.bool_)
-    i = 0
-    while i < first.shape[0]:
+    i = _run_from(first, middle, begin)
+    while i < end:
         start, x, p = i, first[i], middle[i]
         while i < first.shape[0] and first[i] == x and middle[i] == p:
             i += 1
@@ -1087,29 +1034,44 @@ def role_events_near(
         ratio = _ratio(joint, counts.occurrences[x], 2 * counts.triples_of[p], counts.total)
         if chosen[x]:
             tied[p] = True
-            _add_event(events, x, base + p, np.float32(max(0.0, np.log(ratio))))
+            _add_event(events, x, base + p, _sigma(ratio))
         else:
-            _consider(strongest, p, x, ratio)
+            _consider(others, p, x, ratio)
     for p in range(counts.predicates.shape[0]):
         if tied[p] or chosen[counts.predicates[p]]:
-            _add_strongest(strongest, p, base + p, events)
+            _add_strongest(others, p, base + p, events)
 
 
 @kernel
-def context_events_near(
+def predicate_events(first: NDArray[np.int32], middle: NDArray[np.int32], counts: Counts, base: int, events: Events) -> None:
+    """σ of predicates in their own roles, of those that stand in no triple of their own: these have been seen by `role_events`."""
+    for p in range(counts.predicates.shape[0]):
+        x, n = counts.predicates[p], counts.triples_of[p]
+        i = np.searchsorted(first, x)
+        while i < first.shape[0] and first[i] == x and middle[i] < p:
+            i += 1
+        seen = i < first.shape[0] and first[i] == x and middle[i] == p
+        if n > 0 and not seen:
+            _add_event(events, x, base + p, ppmi(n, counts.occurrences[x], 2 * n, counts.total))
+
+
+@kernel
+def context_events(
     first: NDArray[np.int32],
     middle: NDArray[np.int32],
     last: NDArray[np.int32],
     counts: Counts,
+    choice: Choice,
     base: int,
-    chosen: NDArray[np.bool_],
-    strongest: Strongest,
     begin: int,
     end: int,
     events: Events,
 ) -> None:
-    """As context_events, of the contexts that chosen terms are in: all events of these, and those of the context's strongest members."""
-    context = base
+    """Sorted columns → σ of "term stands beside this predicate and this other term", for the runs that begin in begin … end.
+
+    Contexts have two members or more; the first of them is base.
+    """
+    context, chosen, others = base, choice.terms, choice.others
     i = _run_from(first, middle, begin)
     while i < end:
         start = i
@@ -1124,8 +1086,8 @@ def context_events_near(
             i += 1
         if different < 2:
             continue
-        strongest.sizes[0], strongest.refused[0] = 0, 1
-        few, size = different <= strongest.members.shape[1], i - start - literals
+        others.sizes[0], others.refused[0] = 0, 1
+        few, size = different <= others.members.shape[1], i - start - literals
         j = start + literals if near else i
         while j < i:
             x, k = last[j], j
@@ -1133,11 +1095,11 @@ def context_events_near(
                 j += 1
             ratio = _ratio(j - k, counts.occurrences[x], size, counts.total)
             if few or chosen[x]:
-                _add_event(events, x, context, np.float32(max(0.0, np.log(ratio))))
+                _add_event(events, x, context, _sigma(ratio))
             else:
-                _consider(strongest, 0, x, ratio)
+                _consider(others, 0, x, ratio)
         if near:
-            _add_strongest(strongest, 0, context, events)
+            _add_strongest(others, 0, context, events)
         context += 1
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyke import kernels
 from pyke.graph import LITERAL, Around, Floats, Graph, Ids, Offsets, Similarities
@@ -36,32 +37,31 @@ def context_similarities(graph: Graph, threads: int = 1, around: Around | None =
     occurrences = _event_counts(graph, links, triples_of + links_of)
     total = int(occurrences.sum())
 
-    finders: list[tuple[int, Finder]] = []  # with the most events that each can find
-    context_finders: list[tuple[int, Finder]] = []
+    chosen, k = (around.terms, min(around.k, terms)) if around else (np.ones(terms, bool), 1)
+    roles: list[tuple[int, Finder]] = []  # with the most events that each can find
+    contexts: list[tuple[int, Finder]] = []
     context = terms + 2 * predicates
     for columns, number_of, role in ((by_subject, triples_of, terms), (by_object, links_of, terms + predicates)):
-        counts = kernels.Counts(occurrences, total, graph.predicates, number_of)
+        counts, all_roles = kernels.Counts(occurrences, total, graph.predicates, number_of), _choice(chosen, predicates, k)
         borders = parts(threads, len(columns[0]), LEAST_ROWS)
         found = all_at_once(threads, [partial(kernels.count_contexts, *columns, *border) for border in borders])
-        for border, (runs, contexts, members) in zip(borders, found, strict=True):
-            if around:
-                context_finder = partial(kernels.context_events_near, *columns, counts, context, around.terms, _strongest(1, around.k), *border)
-            else:
-                finders.append((runs, partial(kernels.role_events, *columns[:2], counts, role, *border)))
-                context_finder = partial(kernels.context_events, *columns, counts, context, *border)
-            context_finders.append((members, context_finder))
-            context += contexts
-        if around:
-            near = partial(kernels.role_events_near, *columns[:2], counts, role, around.terms, _strongest(predicates, min(around.k, terms)))
-            finders.append((sum(runs for runs, _, _ in found), near))
-        finders.append((predicates, partial(kernels.predicate_events, *columns[:2], counts, role)))
+        for border, (runs, number, members) in zip(borders, found, strict=True):
+            if not around:
+                roles.append((runs, partial(kernels.role_events, *columns[:2], counts, all_roles, role, *border)))
+            contexts.append((members, partial(kernels.context_events, *columns, counts, _choice(chosen, 1, k), context, *border)))
+            context += number
+        if around:  # the strongest of a role may be anywhere
+            runs = sum(runs for runs, _, _ in found)
+            roles.append((runs, partial(kernels.role_events, *columns[:2], counts, all_roles, role, 0, len(columns[0]))))
+        roles.append((predicates, partial(kernels.predicate_events, *columns[:2], counts, role)))
     require_ids(context)
-    return Similarities(context, *_find_events(finders + context_finders, threads))
+    return Similarities(context, *_find_events(roles + contexts, threads))
 
 
-def _strongest(contexts: int, k: int) -> kernels.Strongest:
-    """Room for the k strongest members of some contexts. A ratio of 1 is σ = 0."""
-    return kernels.Strongest(np.zeros(contexts, np.int64), np.empty((contexts, k), np.int32), np.empty((contexts, k), np.float32), np.ones(contexts))
+def _choice(chosen: NDArray[np.bool_], contexts: int, k: int) -> kernels.Choice:
+    """The terms whose events are all wanted, and room for the k strongest others of some contexts. A ratio of 1 is σ = 0."""
+    members, values = np.empty((contexts, k), np.int32), np.empty((contexts, k), np.float32)
+    return kernels.Choice(chosen, kernels.Strongest(np.zeros(contexts, np.int64), members, values, np.ones(contexts)))
 
 
 def _find_events(finders: list[tuple[int, Finder]], threads: int) -> tuple[Ids, Ids, Floats]:
