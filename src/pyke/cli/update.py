@@ -51,9 +51,10 @@ def update(
     if json_:
         terminal.print_json({"output": str(output), **change, "census": embedding.manifest["census"]})
         return
-    told = f"{change['added']:,} triples were added" + (f", {change['removed']:,} removed" if remove else "")
-    moved = change["placed_terms"] - change["new_terms"]
-    lines = [f"{told}; {change['new_terms']:,} terms are new, {moved:,} old ones have a new place, in {change['seconds']:.1f} s."]
+    added_and_removed = _counted(change["added"], "triple was", "triples were") + " added" + (f", {change['removed']:,} removed" if remove else "")
+    new = _counted(change["new_terms"], "term is", "terms are") + " new"
+    moved = _counted(change["placed_terms"] - change["new_terms"], "old one has", "old ones have") + " a new place"
+    lines = [f"{added_and_removed}; {new}, {moved}, in {change['seconds']:.1f} s."]
     if change["not_found"]:
         lines.append(
             f"{change['not_found']:,} statements that were to be removed are not counted triples of the graph, or have blank nodes or literals."
@@ -61,3 +62,7 @@ def update(
     lines.append(f"{len(embedding):,} vectors of {embedding.vectors.shape[1]} dimensions in {output}.")
     for line in lines:
         terminal.out().print(terminal.inert(line), highlight=False)
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
