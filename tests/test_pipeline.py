@@ -106,8 +106,17 @@ def test_a_finished_run_has_nothing_to_go_on_with(graph: Path, tmp_path: Path) -
     assert again.manifest["stages"] == json.loads((tmp_path / "out" / "manifest.json").read_text())["stages"], "it is the one that is there"
 
 
-@pytest.mark.parametrize("other", ["settings", "inputs", "a change of the input", "an update", "damage"])
-def test_what_another_run_finished_is_not_taken_for_this_one(graph: Path, tmp_path: Path, other: str) -> None:
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ("settings", "of another run: seed was 0 and is 1. --force replaces it"),
+        ("inputs", "of another run: the inputs are others, or have changed since"),
+        ("a change of the input", "of another run: the inputs are others, or have changed since"),
+        ("an update", "exists; --force replaces it"),
+        ("damage", "exists; --force replaces it"),
+    ],
+)
+def test_what_another_run_finished_is_not_taken_for_this_one(graph: Path, tmp_path: Path, other: str, words: str) -> None:
     out, config = tmp_path / "out", Config()
     done = pipeline.embed_to(out, graph, config)
     if other == "settings":
@@ -120,7 +129,7 @@ def test_what_another_run_finished_is_not_taken_for_this_one(graph: Path, tmp_pa
         np.save(out / "vectors.npy", np.full_like(done.vectors, np.nan))
     else:
         os.utime(graph, ns=(0, 0))  # older, as copies may be
-    with pytest.raises(OutputExists, match="--force"):
+    with pytest.raises(OutputExists, match=words):
         pipeline.embed_to(out, graph, config, resume=True)
 
 

@@ -103,7 +103,7 @@ class Checkpoints:
             return None
         arrays, manifest = found
         if manifest["fingerprint"] != self._fingerprint:
-            raise UsageError(f"the checkpoint in {self._directory} is of another run: {_difference(manifest['fingerprint'], self._fingerprint)}. "
+            raise UsageError(f"the checkpoint in {self._directory} is of another run: {difference(manifest['fingerprint'], self._fingerprint)}. "
                              "Give the same inputs and parameters, or leave --resume out to start anew.")  # fmt: skip
         self._kept.add(name)
         return arrays, manifest
@@ -127,7 +127,7 @@ def _arrays_of(graph: Graph) -> Arrays:
     return arrays
 
 
-def _difference(theirs: Any, ours: dict[str, Any]) -> str:
+def difference(theirs: Any, ours: dict[str, Any]) -> str:
     """The first thing in which two fingerprints differ."""
     for key, value in ours.items():
         if key == "inputs" and isinstance(theirs, dict) and theirs.get(key) != value:

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from pyke import documents, files, ids, kernels, memory, planning, rdf, repulsion, simulation, sources, springs, store
-from pyke.checkpoints import Checkpoints
+from pyke.checkpoints import Checkpoints, difference
 from pyke.config import Config
 from pyke.embedding import Embedding, load
-from pyke.errors import EmptyGraph, Interrupted, PykeError, UsageError
+from pyke.errors import EmptyGraph, Interrupted, OutputExists, PykeError, UsageError
 from pyke.graph import Census, Graph, Matrix, Repellers
 from pyke.planning import Plan, Sizes
 from pyke.progress import Progress
@@ -205,12 +205,17 @@ def embed_to(
 
 
 def _finished(target: Path, fingerprint: dict[str, Any]) -> Embedding | None:
-    """The embedding in a directory, if it is sound and what a run with this fingerprint ends with."""
-    with suppress(PykeError):
+    """The embedding in a directory, if it is sound and what a run with this fingerprint ends with; OutputExists if it is another run's."""
+    wanted = json.loads(json.dumps(fingerprint))
+    try:
         found = load(target)
-        if found.manifest.get("fingerprint") == json.loads(json.dumps(fingerprint)):
+        if found.manifest.get("fingerprint") == wanted:
             store.verify(target)
             return found
+    except PykeError:
+        return None
+    if isinstance(made := found.manifest.get("fingerprint"), dict):
+        raise OutputExists(f"{target} is finished, but of another run: {difference(made, wanted)}. --force replaces it")
     return None
 
 
