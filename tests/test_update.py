@@ -16,7 +16,7 @@ from conftest import CRAFTS, TYPE, Command, crafts
 from pyke import planning
 from pyke.config import Config
 from pyke.embedding import Embedding
-from pyke.errors import DamagedStore, EmptyGraph, OverBudget, UsageError
+from pyke.errors import DamagedStore, EmptyGraph, OverBudget, SyntaxProblem, UsageError
 from pyke.pipeline import Run
 from pyke.update import update
 
@@ -101,6 +101,35 @@ def test_a_term_of_which_most_triples_change_is_put_elsewhere(before: Embedding,
         np.linalg.norm(after[apprentice] - np.mean([after[f"http://e/{craft}/{m}"] for m in range(20, 60)], axis=0)) for craft in ("smith", "baker")
     )
     assert smith < baker
+
+
+def test_reading_is_strict_whatever_the_embedding_was_made_from(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.nt", tmp_path / "new.nt"
+    old.write_text(crafts(5) + "nonsense\n")
+    new.write_text("<http://e/new> <http://e/knows> <http://e/hermit> .\nmore nonsense\n")
+    before = pyke.embed(old, on_error="skip", dimensions=4)
+    with pytest.raises(SyntaxProblem, match=r"new\.nt:2"):
+        update(before, new)
+    record = update(before, new, on_error="skip").manifest["updates"][0]
+    assert (record["added"], record["errors"], len(record["first_errors"])) == (1, 1, 1)
+
+
+def test_terms_that_touch_nothing_known_are_counted(before: Embedding, tmp_path: Path) -> None:
+    new = tmp_path / "new.nt"
+    new.write_text("<http://x/a> <http://x/p> <http://x/b> .\n")
+    assert update(before, new).manifest["updates"][0]["adrift"] == 3
+
+
+@pytest.mark.parametrize("other", ["dimensions", "type_predicate", "seed", "add"])
+def test_only_reading_has_parameters(before: Embedding, newcomers: Path, other: str) -> None:
+    given: dict[str, Any] = {other: 3}
+    with pytest.raises(UsageError, match=f"update has no parameter '{other}'"):
+        update(before, newcomers, **given)
+
+
+def test_standard_input_is_read_once(before: Embedding) -> None:
+    with pytest.raises(UsageError, match="only once"):
+        update(before, ["-"], "-", format="ntriples")
 
 
 @pytest.mark.parametrize("seed", range(4))

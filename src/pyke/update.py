@@ -33,6 +33,8 @@ MOST = 0.5  # a term of which more than this part of the triples changed is put 
 PER_DIMENSION, GREATEST_PART = 10, 0.05  # known terms to learn from: so many, but no more than this part of them
 LEAST_PER_DIMENSION = 4  # without which nothing is learnt
 
+_READING = ("format", "base", "on_error", "lenient", "threads", "memory")
+STRICT = {"on_error": "stop", "lenient": False}  # whatever the files of the embedding needed
 _OF_THE_RUN = ("files", "fingerprint", "particles", "springs")  # in the manifest, and no longer true
 
 Flags = NDArray[np.bool_]
@@ -47,19 +49,26 @@ def update(
     Parameters
     ----------
     added, removed : what `pyke.embed` takes; a triple that is in both is not there in the end.
-    **reading : how to read them and run, such as on_error="skip" or threads=2; all else is as the embedding was made.
+    **reading : how to read them and run: format, base, on_error, lenient, threads, memory; all else is as the embedding was made.
     """
+    if unknown := reading.keys() - _READING:
+        raise UsageError(
+            f"update has no parameter {min(unknown)!r}; there are added, removed, {', '.join(_READING)}. All else is as the embedding was made."
+        )
     if added is None and removed is None:
         raise UsageError("there is nothing to add and nothing to remove")
+    if _is_standard_input(added) and _is_standard_input(removed):
+        raise UsageError("standard input can be read only once: for what is added, or for what is removed")
     began = time.perf_counter()
-    config, progress = embedding.config(**reading), progress or Progress()
+    config, progress = embedding.config(**STRICT | {name: value for name, value in reading.items() if value is not None}), progress or Progress()
     if config.rescale:
         raise UsageError("an embedding that was rescaled after each iteration cannot be updated: every particle moves when one does. Embed anew.")
     change = read_change(embedding, added, removed, config, progress)
     progress.stage("places", int(change.placed.sum()), "terms")
+    adrift = 0
     if change.placed.any():
-        change.vectors[change.placed] = _places(change, config)
-    record = change.record | {"seconds": time.perf_counter() - began}
+        change.vectors[change.placed], adrift = _places(change, config)
+    record = change.record | {"adrift": adrift, "seconds": time.perf_counter() - began}
     return _embedding(embedding, change, record)
 
 
@@ -80,8 +89,10 @@ def read_change(embedding: Embedding, added: Source | None, removed: Source | No
     more = None if added is None else Run(added, config, progress).read(keep_all_terms=True)
     planning.require_update(sizes_of(graph, more), config)
     gone = missing = 0
+    read = [] if more is None else [more.census]
     if removed is not None:
         less = Run(removed, config, progress).read()
+        read.append(less.census)
         dropped = ids.occurring_in(graph, less, config.threads)
         found = ids.occurring_in(less, graph, config.threads)
         if more is not None:
@@ -105,6 +116,7 @@ def read_change(embedding: Embedding, added: Source | None, removed: Source | No
     record = {
         "added": len(graph) - triples, "removed": gone, "not_found": missing,
         "new_terms": len(graph.terms) - known, "placed_terms": int(placed.sum()),
+        "errors": sum(census.errors for census in read), "first_errors": [str(problem) for census in read for problem in census.problems],
         "inputs": [_name(source) for source in (added, removed)],
     }  # fmt: skip
     return Change(graph, enlarged, placed, record)
@@ -127,6 +139,10 @@ def _occurrences(graph: Graph) -> NDArray[np.int64]:
     return counts[:-1]
 
 
+def _is_standard_input(source: Source | None) -> bool:
+    return any(isinstance(one, str) and one == "-" for one in (source if isinstance(source, (list, tuple)) else [source]))
+
+
 def _name(source: Source | None) -> Any:
     """What a source is called in the record: its path or paths, or what kind of thing it is."""
     if source is None or isinstance(source, (str, os.PathLike)):
@@ -136,8 +152,8 @@ def _name(source: Source | None) -> Any:
     return type(source).__name__
 
 
-def _places(change: Change, config: Config) -> Floats:
-    """Where terms belong: at the middle of what they are tied to, seen as known terms see theirs."""
+def _places(change: Change, config: Config) -> tuple[Floats, int]:
+    """Where terms belong: at the middle of what they are tied to, seen as known terms see theirs; and how many are tied to nothing known."""
     vectors, placed = change.vectors, change.placed
     known = np.flatnonzero(~placed)
     sample = np.zeros(len(vectors), bool)
@@ -152,7 +168,7 @@ def _places(change: Change, config: Config) -> Floats:
     lost = np.flatnonzero(~is_found[of_placed])
     if len(lost):  # tied to nothing that is known: anywhere, as at the start of an embedding
         places[lost] = simulation.start(len(vectors), config)[near.terms[of_placed][lost], : config.dimensions]
-    return places.astype(np.float32)
+    return places.astype(np.float32), len(lost)
 
 
 def _as_seen(here: Doubles, there: Doubles, points: Doubles, threads: int) -> Doubles:

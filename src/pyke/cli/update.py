@@ -16,7 +16,10 @@ def update(
     directory: Directory,
     output: Annotated[Path, typer.Option("--output", "-o", help="The embedding directory to write.", show_default=False)],
     added: Annotated[list[str] | None, typer.Argument(help="RDF files with new triples.", show_default=False)] = None,
-    remove: Annotated[list[str] | None, typer.Option(help="RDF file with triples that are no longer true.", show_default=False)] = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option(help="RDF file with triples that are no longer true; the option again for each further file.", show_default=False),
+    ] = None,
     format: Format = None,  # noqa: A002
     base: Base = None,
     on_error: OnError = None,
@@ -29,10 +32,12 @@ def update(
     """Add triples to an embedding, or remove some, without embedding anew: new terms are put in their place, the rest rests."""
     from pyke.embedding import load
     from pyke.files import check_output
+    from pyke.store import verify
     from pyke.update import update as run
 
     check_output(output.resolve(), force)
     with terminal.Shown() as progress:
+        verify(directory)  # what is damaged is not passed on
         embedding = run(
             load(directory),
             added or None,
@@ -59,6 +64,12 @@ def update(
         lines.append(
             f"{change['not_found']:,} statements that were to be removed are not counted triples of the graph, or have blank nodes or literals."
         )
+    if change["adrift"]:
+        lines.append(
+            f"{_counted(change['adrift'], 'term touches', 'terms touch')} nothing that was known: the place is arbitrary until you embed anew."
+        )
+    if change["errors"]:
+        lines.append(f"{_counted(change['errors'], 'line was', 'lines were')} skipped: " + "; ".join(change["first_errors"]))
     lines.append(f"{len(embedding):,} vectors of {embedding.vectors.shape[1]} dimensions in {output}.")
     for line in lines:
         terminal.out().print(terminal.inert(line), highlight=False)
