@@ -146,8 +146,8 @@ def check(made: Plan, config: Config) -> None:
 
 def require(stage: str, sizes: Sizes, config: Config) -> None:
     """Refuses a stage that does not fit into the memory allowed, as far as its sizes are known."""
-    _refuse(f"{stage} alone", _BYTES[stage](sizes, config), config, "`pyke plan` tells what the whole run needs; --memory allows more, "
-            "fewer --dimensions or --k need less.")  # fmt: skip
+    less = "" if stage == "reading" else ", fewer --dimensions or --k need less"
+    _refuse(f"{stage} alone", _BYTES[stage](sizes, config), config, f"`pyke plan` tells what the whole run needs; --memory allows more{less}.")
 
 
 def require_update(sizes: Sizes, config: Config) -> None:
