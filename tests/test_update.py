@@ -294,6 +294,24 @@ def test_ppmi_springs_can_be_updated_too(tmp_path: Path, newcomers: Path) -> Non
     assert np.isfinite(after.vectors).all()
 
 
+def test_the_command_tells_what_it_skipped_and_what_hangs_nowhere(typed: Path, tmp_path: Path, pyke: Command) -> None:
+    new = tmp_path / "new.nt"
+    new.write_text("<http://x/a> <http://x/p> <http://x/b> .\nnonsense\n")
+    assert pyke("embed", typed, "-o", tmp_path / "out", "--dimensions", "8").returncode == 0
+    done = pyke("update", tmp_path / "out", new, "-o", tmp_path / "out2", "--on-error", "skip")
+    assert done.returncode == 0, done.stderr
+    for told in ("1 triple was added; 3 terms are new", "3 terms touch nothing that was known", "1 line was skipped", "new.nt:2"):
+        assert told in " ".join(done.stdout.split())
+
+
+def test_the_command_passes_no_damage_on(typed: Path, newcomers: Path, tmp_path: Path, pyke: Command) -> None:
+    assert pyke("embed", typed, "-o", tmp_path / "out", "--dimensions", "8").returncode == 0
+    vectors = tmp_path / "out" / "vectors.npy"
+    vectors.write_bytes(vectors.read_bytes()[:-1] + b"?")
+    done = pyke("update", tmp_path / "out", newcomers, "-o", tmp_path / "out2")
+    assert (done.returncode, (tmp_path / "out2").exists()) == (65, False)
+
+
 def test_the_command_writes_an_embedding_that_is_sound(typed: Path, newcomers: Path, tmp_path: Path, pyke: Command) -> None:
     assert pyke("embed", typed, "-o", tmp_path / "out", "--dimensions", "8").returncode == 0
     done = pyke("update", tmp_path / "out", newcomers, "-o", tmp_path / "out2")

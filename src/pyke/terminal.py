@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyke.errors import Interrupted
@@ -59,6 +59,12 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=1, ensure_ascii=False))  # noqa: T201
 
 
+def show_skipped(problems: Iterable[str]) -> None:
+    """What could not be read, and where."""
+    for problem in problems:
+        out().print(f"skipped {inert(problem)}", highlight=False, style="yellow")
+
+
 def show_census(census: dict[str, Any]) -> None:
     """What was read, and what became of it."""
     table = new_table("read", "", right=(1,))
@@ -82,8 +88,7 @@ def show_census(census: dict[str, Any]) -> None:
         if census[key] or (title[0] != " " and key != "files_passed_over"):
             table.add_row(title, f"{census[key]:,}")
     out().print(table)
-    for problem in census["first_errors"]:
-        out().print(f"skipped {inert(problem)}", highlight=False, style="yellow")
+    show_skipped(census["first_errors"])
 
 
 def show_plan(made: Plan) -> None:

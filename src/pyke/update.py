@@ -34,7 +34,7 @@ PER_DIMENSION, GREATEST_PART = 10, 0.05  # known terms to learn from: so many, b
 LEAST_PER_DIMENSION = 4  # without which nothing is learnt
 
 _READING = ("format", "base", "on_error", "lenient", "threads", "memory")
-STRICT = {"on_error": "stop", "lenient": False}  # whatever the files of the embedding needed
+_STRICT = {"on_error": "stop", "lenient": False}  # whatever the files of the embedding needed
 _OF_THE_RUN = ("files", "fingerprint", "particles", "springs")  # in the manifest, and no longer true
 
 Flags = NDArray[np.bool_]
@@ -60,7 +60,7 @@ def update(
     if _is_standard_input(added) and _is_standard_input(removed):
         raise UsageError("standard input can be read only once: for what is added, or for what is removed")
     began = time.perf_counter()
-    config, progress = embedding.config(**STRICT | {name: value for name, value in reading.items() if value is not None}), progress or Progress()
+    config, progress = embedding.config(**_STRICT | {name: value for name, value in reading.items() if value is not None}), progress or Progress()
     if config.rescale:
         raise UsageError("an embedding that was rescaled after each iteration cannot be updated: every particle moves when one does. Embed anew.")
     change = read_change(embedding, added, removed, config, progress)

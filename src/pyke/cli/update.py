@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,23 +56,27 @@ def update(
     if json_:
         terminal.print_json({"output": str(output), **change, "census": embedding.manifest["census"]})
         return
-    added_and_removed = _counted(change["added"], "triple was", "triples were") + " added" + (f", {change['removed']:,} removed" if remove else "")
+    for line in _in_sentences(change):
+        terminal.out().print(terminal.inert(line), highlight=False)
+    terminal.show_skipped(change["first_errors"])
+    told = f"{len(embedding):,} vectors of {embedding.vectors.shape[1]} dimensions in {output}."
+    terminal.out().print(terminal.inert(told), highlight=False)
+
+
+def _in_sentences(change: dict[str, Any]) -> list[str]:
+    added = _counted(change["added"], "triple was", "triples were") + " added"
+    removed = f", {change['removed']:,} removed" if change["inputs"][1] else ""
     new = _counted(change["new_terms"], "term is", "terms are") + " new"
     moved = _counted(change["placed_terms"] - change["new_terms"], "old one has", "old ones have") + " a new place"
-    lines = [f"{added_and_removed}; {new}, {moved}, in {change['seconds']:.1f} s."]
-    if change["not_found"]:
-        lines.append(
-            f"{change['not_found']:,} statements that were to be removed are not counted triples of the graph, or have blank nodes or literals."
-        )
-    if change["adrift"]:
-        lines.append(
-            f"{_counted(change['adrift'], 'term touches', 'terms touch')} nothing that was known: the place is arbitrary until you embed anew."
-        )
-    if change["errors"]:
-        lines.append(f"{_counted(change['errors'], 'line was', 'lines were')} skipped: " + "; ".join(change["first_errors"]))
-    lines.append(f"{len(embedding):,} vectors of {embedding.vectors.shape[1]} dimensions in {output}.")
-    for line in lines:
-        terminal.out().print(terminal.inert(line), highlight=False)
+    lines = [f"{added}{removed}; {new}, {moved}, in {change['seconds']:.1f} s."]
+    if number := change["not_found"]:
+        what = _counted(number, "statement that was to be removed is no counted triple", "statements that were to be removed are no counted triples")
+        lines.append(f"{what} of the graph, or with blank nodes or literals.")
+    if number := change["adrift"]:
+        lines.append(f"{_counted(number, 'term touches', 'terms touch')} nothing that was known: the place is arbitrary until you embed anew.")
+    if number := change["errors"]:
+        lines.append(f"{_counted(number, 'line was', 'lines were')} skipped; the first of them:")
+    return lines
 
 
 def _counted(number: int, one: str, many: str) -> str:
