@@ -1009,7 +1009,7 @@ def _add_strongest(strongest: Strongest, c: int, context: int, events: Events) -
 
 
 class Choice(NamedTuple):
-    """The terms whose events are all looked for; of contexts that they are in also the strongest other members."""
+    """The terms whose events are all looked for, and the strongest other members of contexts that they are in; other contexts are passed over."""
 
     terms: NDArray[np.bool_]
     others: Strongest
