@@ -16,8 +16,18 @@ def main() -> None:
     codes = []
     for name in NAMES:
         print(f"\n## {name}\n", flush=True)
-        codes.append(subprocess.run([sys.executable, Path(__file__).with_name(f"{name}.py"), *sys.argv[1:]], check=False).returncode)
-    print("\n" + "\n".join(f"{name}: {'ok' if code == 0 else f'exit code {code}'}" for name, code in zip(NAMES, codes, strict=True)))
+        codes.append(
+            subprocess.run(
+                [sys.executable, Path(__file__).with_name(f"{name}.py"), *sys.argv[1:]], check=False
+            ).returncode
+        )
+    print(
+        "\n"
+        + "\n".join(
+            f"{name}: {'ok' if code == 0 else f'exit code {code}'}"
+            for name, code in zip(NAMES, codes, strict=True)
+        )
+    )
     raise SystemExit(any(codes))
 
 

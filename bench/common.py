@@ -36,8 +36,15 @@ class Child:
 
 def parser(about: str | None) -> argparse.ArgumentParser:
     """The options of every benchmark; `about` is its docstring."""
-    made = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--data", type=Path, default=DATA, help="folder of the graphs [$PYKE_DATA or ../shared/data beside the repository]")
+    made = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument(
+        "--data",
+        type=Path,
+        default=DATA,
+        help="folder of the graphs [$PYKE_DATA or ../shared/data beside the repository]",
+    )
     made.add_argument("--json", action="store_true", help="print JSON instead of a table")
     return made
 
@@ -63,7 +70,10 @@ def graph(data: Path, name: str) -> Path:
 def pyke(*arguments: str | Path) -> list[str]:
     """The command line of this interpreter's pyke."""
     script = shutil.which("pyke", path=str(Path(sys.executable).parent)) or shutil.which("pyke")
-    return [script or stop("the command pyke is not installed: pip install -e ."), *map(str, arguments)]
+    return [
+        script or stop("the command pyke is not installed: pip install -e ."),
+        *map(str, arguments),
+    ]
 
 
 def run(command: Sequence[str], fail: bool = True) -> Child:
@@ -81,7 +91,14 @@ def run(command: Sequence[str], fail: bool = True) -> Child:
         peak = max(watch.stop(), usage.ru_maxrss * 1024)
         output.seek(0)
         errors.seek(0)
-        ended = Child(child.returncode, seconds, usage.ru_utime + usage.ru_stime, peak, output.read(), errors.read())
+        ended = Child(
+            child.returncode,
+            seconds,
+            usage.ru_utime + usage.ru_stime,
+            peak,
+            output.read(),
+            errors.read(),
+        )
     if ended.code and fail:
         stop(f"{' '.join(command)}\nended with exit code {ended.code}:\n{ended.errors[-2000:]}")
     return ended
@@ -101,7 +118,12 @@ class _Watch(threading.Thread):
                 lines = self._status.read_text().splitlines()
             except OSError:
                 return
-            self._peak = max([self._peak, *(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))])
+            self._peak = max(
+                [
+                    self._peak,
+                    *(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")),
+                ]
+            )
 
     def stop(self) -> int:
         self._ended.set()
@@ -114,7 +136,12 @@ def warm_up(*more: str | Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         many = Path(folder) / "many.nt"
         label = "<http://www.w3.org/2000/01/rdf-schema#label>"
-        many.write_text("".join(f'<e:{i}> <e:p{i % 3}> <e:{i * 7 % 5000}> .\n<e:{i}> {label} "é" .\n' for i in range(5000)))
+        many.write_text(
+            "".join(
+                f'<e:{i}> <e:p{i % 3}> <e:{i * 7 % 5000}> .\n<e:{i}> {label} "é" .\n'
+                for i in range(5000)
+            )
+        )
         run(pyke("embed", many, "-o", Path(folder) / "out", *more))
 
 
@@ -124,11 +151,23 @@ def table(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None
     print("| " + " | ".join(columns) + " |")
     print("|" + "|".join("---:" if number else "---" for number in numeric) + "|")
     for row in rows:
-        print("| " + " | ".join("–" if row.get(title) is None else format(row[title], form) for title, form in columns.items()) + " |")
+        print(
+            "| "
+            + " | ".join(
+                "–" if row.get(title) is None else format(row[title], form)
+                for title, form in columns.items()
+            )
+            + " |"
+        )
     print()
 
 
-def finish(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]], misses: Sequence[str], as_json: bool) -> NoReturn:
+def finish(
+    columns: Mapping[str, str],
+    rows: Iterable[Mapping[str, Any]],
+    misses: Sequence[str],
+    as_json: bool,
+) -> NoReturn:
     """Prints the rows, `columns` being titles with formats, and the targets that were missed; exits 1 if there are any."""
     rows = list(rows)
     if as_json:

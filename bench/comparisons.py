@@ -11,9 +11,9 @@ import subprocess
 from pathlib import Path
 
 import common
-from pyke import plots, reports
 from pyke.evaluate import tables
 from pyke.evaluate.compare import Comparison, Row
+from pyke.use import figures, reports
 
 GRAPHS = ("iswc", "codex-m", "wikipathways")
 MU, MOST_BEHIND = 10, 0.02
@@ -21,17 +21,33 @@ MU, MOST_BEHIND = 10, 0.02
 
 def misses_of(comparison: Comparison) -> list[str]:
     done = [row for row in comparison.rows if row.in_graph and row.held_out]
-    scores = {row.method: [tables.scores_of(found or {})[MU] for found in (row.in_graph, row.held_out)] for row in done}
+    scores = {
+        row.method: [tables.scores_of(found or {})[MU] for found in (row.in_graph, row.held_out)]
+        for row in done
+    }
     best_in, best_held = (max(score[column] for score in scores.values()) for column in (0, 1))
     ours_in, ours_held = scores["pyke"]
-    misses = [] if ours_held >= best_held else [f"{comparison.graph}: held-out {ours_held:.4f}, the best is {best_held:.4f}"]
-    return misses + ([] if ours_in >= best_in - MOST_BEHIND else [f"{comparison.graph}: in-graph {ours_in:.4f}, the best is {best_in:.4f}"])
+    misses = (
+        []
+        if ours_held >= best_held
+        else [f"{comparison.graph}: held-out {ours_held:.4f}, the best is {best_held:.4f}"]
+    )
+    return misses + (
+        []
+        if ours_in >= best_in - MOST_BEHIND
+        else [f"{comparison.graph}: in-graph {ours_in:.4f}, the best is {best_in:.4f}"]
+    )
 
 
 def summary(comparisons: dict[str, Comparison]) -> reports.Table:
     """One row per method: both scores, weighted purity and seconds on each graph, the best in bold."""
-    columns = ["method", *(f"{graph} {what}" for graph in comparisons for what in ("in", "held", "purity", "s"))]
-    found = {graph: tables.comparison_table(comparison) for graph, comparison in comparisons.items()}
+    columns = [
+        "method",
+        *(f"{graph} {what}" for graph in comparisons for what in ("in", "held", "purity", "s")),
+    ]
+    found = {
+        graph: tables.comparison_table(comparison) for graph, comparison in comparisons.items()
+    }
     places = (1, 2, 5, 8)  # of these four in the table of one graph
     titles = [row[0] for row in next(iter(found.values())).rows]
     rows: list[list[str]] = []
@@ -40,8 +56,13 @@ def summary(comparisons: dict[str, Comparison]) -> reports.Table:
         cells = [title]
         for table in found.values():
             at = next(i for i, row in enumerate(table.rows) if row[0] == title)
-            best |= {(r, len(cells) + n) for n, place in enumerate(places) if (at, place) in table.best}
-            cells += [table.rows[at][place].removeprefix("0") if place < 8 else table.rows[at][place] for place in places]
+            best |= {
+                (r, len(cells) + n) for n, place in enumerate(places) if (at, place) in table.best
+            }
+            cells += [
+                table.rows[at][place].removeprefix("0") if place < 8 else table.rows[at][place]
+                for place in places
+            ]
         rows.append(cells)
     return reports.Table("All", columns, rows, best=frozenset(best))
 
@@ -58,15 +79,21 @@ def main() -> None:
     for graph in options.graphs:
         report = options.folder / f"{graph}.html"
         settings = ("--on-error", "skip", "--threads", "1", "--time-limit", options.time_limit)
-        command = common.pyke("compare", common.graph(options.data, graph), *settings, "--report", report)
+        command = common.pyke(
+            "compare", common.graph(options.data, graph), *settings, "--report", report
+        )
         subprocess.run([*command, "--json"], check=True, stdout=subprocess.DEVNULL)
         kept = json.loads(report.with_suffix(".json").read_bytes())
-        comparison = Comparison(kept["graph"], kept["settings"], tuple(Row(**row) for row in kept["rows"]))
+        comparison = Comparison(
+            kept["graph"], kept["settings"], tuple(Row(**row) for row in kept["rows"])
+        )
         done[graph] = comparison
-        plots.draw_to(tables.curves(comparison), report.with_suffix(".png"))
+        figures.draw_to(tables.curves(comparison), report.with_suffix(".png"))
         misses += misses_of(comparison)
         if not options.json:
-            print(f"\n{graph}\n\n{tables.markdown(tables.comparison_table(comparison))}", flush=True)
+            print(
+                f"\n{graph}\n\n{tables.markdown(tables.comparison_table(comparison))}", flush=True
+            )
     if not options.json:
         print(f"\n{tables.markdown(summary(done))}\n")
     common.finish({}, [], misses, options.json)

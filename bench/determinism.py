@@ -38,7 +38,13 @@ def undisturbed(output: Path, source: Path, *parameters: str) -> str:
 def iterations_kept(output: Path) -> int:
     """Iterations in the checkpoint beside an output."""
     try:
-        return len(json.loads((output.parent / f".{output.name}.pyke" / "positions" / "manifest.json").read_bytes())["history"])
+        return len(
+            json.loads(
+                (
+                    output.parent / f".{output.name}.pyke" / "positions" / "manifest.json"
+                ).read_bytes()
+            )["history"]
+        )
     except (OSError, ValueError, KeyError):
         return 0  # none yet, or just being replaced
 
@@ -48,7 +54,11 @@ def disturbed(number: signal.Signals, output: Path, source: Path) -> tuple[str, 
     command = common.pyke("embed", source, "-o", output, "--checkpoint-seconds", "0")
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + PATIENCE
-    while child.poll() is None and iterations_kept(output) < ITERATIONS_BEFORE_SIGNAL[number] and time.monotonic() < until:
+    while (
+        child.poll() is None
+        and iterations_kept(output) < ITERATIONS_BEFORE_SIGNAL[number]
+        and time.monotonic() < until
+    ):
         time.sleep(0.005)
     child.send_signal(number)
     if child.wait() not in (128 + number, -number):
@@ -75,13 +85,33 @@ def main() -> None:
             ("N-Triples, 1 thread", plain, ["--threads", "1"]),
             ("N-Triples, 2 threads", plain, ["--threads", "2"]),
             ("N-Triples in gzip, 2 threads", packed, ["--threads", "2"]),
-            ("read as Turtle by pyoxigraph, 1 thread", plain, ["--threads", "1", "--format", "turtle"]),
-            ("read as Turtle by pyoxigraph, 2 threads", plain, ["--threads", "2", "--format", "turtle"]),
+            (
+                "read as Turtle by pyoxigraph, 1 thread",
+                plain,
+                ["--threads", "1", "--format", "turtle"],
+            ),
+            (
+                "read as Turtle by pyoxigraph, 2 threads",
+                plain,
+                ["--threads", "2", "--format", "turtle"],
+            ),
         ):
-            rows.append({"way": way, "SHA-256 of vectors.npy": undisturbed(folder / f"out{len(rows)}", source, *parameters)})
+            rows.append(
+                {
+                    "way": way,
+                    "SHA-256 of vectors.npy": undisturbed(
+                        folder / f"out{len(rows)}", source, *parameters
+                    ),
+                }
+            )
         for number in ITERATIONS_BEFORE_SIGNAL:
             sha, kept = disturbed(number, folder / f"out{len(rows)}", plain)
-            rows.append({"way": f"{number.name} after {kept} iterations, then --resume", "SHA-256 of vectors.npy": sha})
+            rows.append(
+                {
+                    "way": f"{number.name} after {kept} iterations, then --resume",
+                    "SHA-256 of vectors.npy": sha,
+                }
+            )
     different = len({row["SHA-256 of vectors.npy"] for row in rows})
     misses = [f"{different} different results"] if different > 1 else []
     common.finish({"way": "", "SHA-256 of vectors.npy": ""}, rows, misses, options.json)

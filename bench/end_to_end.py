@@ -16,14 +16,20 @@ from typing import Any
 import common
 
 GREATEST_BYTES = 2.5e9
-OURS, DEFAULT, FOUR = "pyke embed", "pycleora, its default (40 iterations)", "pycleora, 4 iterations"
+OURS, DEFAULT, FOUR = (
+    "pyke embed",
+    "pycleora, its default (40 iterations)",
+    "pycleora, 4 iterations",
+)
 
 
 def runs(path: Path, folder: Path) -> dict[str, list[str]]:
     """The commands to compare."""
     peer = [sys.executable, str(Path(__file__).with_name("peer_pycleora.py")), str(path)]
     return {
-        OURS: common.pyke("embed", path, "-o", folder / "out", "--on-error", "skip", "--force", "--json"),
+        OURS: common.pyke(
+            "embed", path, "-o", folder / "out", "--on-error", "skip", "--force", "--json"
+        ),
         DEFAULT: [*peer, "0", str(folder)],
         FOUR: [*peer, "4", str(folder)],
     }
@@ -40,10 +46,20 @@ def measure(path: Path, repeat: int) -> list[dict[str, Any]]:
     graph = path.name.partition(".")[0]
     with tempfile.TemporaryDirectory() as folder:
         commands = runs(path, Path(folder))
-        rounds = [{name: common.run(command) for name, command in commands.items()} for _ in range(repeat)]
-    best = {name: min((each[name] for each in rounds), key=lambda child: child.seconds) for name in commands}
+        rounds = [
+            {name: common.run(command) for name, command in commands.items()} for _ in range(repeat)
+        ]
+    best = {
+        name: min((each[name] for each in rounds), key=lambda child: child.seconds)
+        for name in commands
+    }
     return [
-        {"graph": graph, "program": name, "seconds": child.seconds, "times ours": child.seconds / best[OURS].seconds}
+        {
+            "graph": graph,
+            "program": name,
+            "seconds": child.seconds,
+            "times ours": child.seconds / best[OURS].seconds,
+        }
         | {
             "CPU seconds": min(each[name].cpu_seconds for each in rounds),
             "peak GB": max(each[name].peak_bytes for each in rounds) / 1e9,
@@ -61,15 +77,35 @@ def main() -> None:
     paths = [common.graph(options.data, name) for name in options.graphs]
     common.warm_up()
     rows = [row for path in paths for row in measure(path, options.repeat)]
-    misses = [f"{row['graph']}: slower than pycleora's default" for row in rows if row["program"] == DEFAULT and row["times ours"] < 1]
-    misses += [f"{row['graph']}: {row['peak GB']:.2f} GB" for row in rows if row["program"] == OURS and row["peak GB"] * 1e9 > GREATEST_BYTES]
+    misses = [
+        f"{row['graph']}: slower than pycleora's default"
+        for row in rows
+        if row["program"] == DEFAULT and row["times ours"] < 1
+    ]
+    misses += [
+        f"{row['graph']}: {row['peak GB']:.2f} GB"
+        for row in rows
+        if row["program"] == OURS and row["peak GB"] * 1e9 > GREATEST_BYTES
+    ]
     if not options.json:
         for row in rows:
             if row["program"] == FOUR:
-                print(f"{row['graph']}: {'no slower' if row['times ours'] >= 1 else 'slower'} than 4 iterations of pycleora (no target).")
+                print(
+                    f"{row['graph']}: {'no slower' if row['times ours'] >= 1 else 'slower'} than 4 iterations of pycleora (no target)."
+                )
         print()
     common.finish(
-        {"graph": "", "program": "", "seconds": ".1f", "times ours": ".2f", "CPU seconds": ".1f", "peak GB": ".2f"}, rows, misses, options.json
+        {
+            "graph": "",
+            "program": "",
+            "seconds": ".1f",
+            "times ours": ".2f",
+            "CPU seconds": ".1f",
+            "peak GB": ".2f",
+        },
+        rows,
+        misses,
+        options.json,
     )
 
 

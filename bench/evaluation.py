@@ -13,11 +13,17 @@ from typing import Any
 
 import common
 from pyke.config import Config
+from pyke.core.progress import Progress
 from pyke.evaluate import Measures, evaluate, evaluate_held_out
-from pyke.pipeline import Run
-from pyke.progress import Progress
+from pyke.pipeline.embed import Run
 
-TARGETS = {"iswc": 0.97, "wikipathways": 0.975, "codex-m": 0.93, "wordnet30": 0.97, "pleiades": None}
+TARGETS = {
+    "iswc": 0.97,
+    "wikipathways": 0.975,
+    "codex-m": 0.93,
+    "wordnet30": 0.97,
+    "pleiades": None,
+}
 MOST_SECONDS = {"types": 300.0, "clusters": 900.0}
 MU = 10
 
@@ -42,16 +48,37 @@ def measure(path: Path, preset: str, options: Any) -> dict[str, Any]:
     row: dict[str, Any] = {}
     if options.protocol != "held-out":
         embedding, clock = Run(path, config).embed(), Clock()
-        found = evaluate(embedding, Measures(exact=options.exact or None, purity=not options.no_purity), clock)
+        found = evaluate(
+            embedding, Measures(exact=options.exact or None, purity=not options.no_purity), clock
+        )
         clock.stage("")
-        row |= {"subjects": found.types.asked, "in-graph": found.types.scores[MU], "recall": found.types.recall, "types s": clock.seconds["types"]}
+        row |= {
+            "subjects": found.types.asked,
+            "in-graph": found.types.scores[MU],
+            "recall": found.types.recall,
+            "types s": clock.seconds["types"],
+        }
         if found.purity:
-            row |= {"purity": found.purity.weighted, "mean purity": found.purity.mean, "noise": found.purity.noise}
-            row |= {"exact clusters": "yes" if found.purity.exact else "no", "clusters s": clock.seconds["clusters"]}
+            row |= {
+                "purity": found.purity.weighted,
+                "mean purity": found.purity.mean,
+                "noise": found.purity.noise,
+            }
+            row |= {
+                "exact clusters": "yes" if found.purity.exact else "no",
+                "clusters s": clock.seconds["clusters"],
+            }
     if options.protocol != "in-graph":
-        held = evaluate_held_out(path, config, 0.2, Measures(exact=options.exact or None, purity=False)).types
+        held = evaluate_held_out(
+            path, config, 0.2, Measures(exact=options.exact or None, purity=False)
+        ).types
         assert held.votes
-        row |= {"held-out": held.scores[MU], "top-1": held.votes.top_1, "micro F1": held.votes.micro_f1, "no vector": held.without_vector}
+        row |= {
+            "held-out": held.scores[MU],
+            "top-1": held.votes.top_1,
+            "micro F1": held.votes.micro_f1,
+            "no vector": held.without_vector,
+        }
     return row
 
 
@@ -60,24 +87,43 @@ def main() -> None:
     parser.add_argument("--graphs", nargs="+", default=list(TARGETS))
     parser.add_argument("--protocol", choices=["both", "in-graph", "held-out"], default="both")
     parser.add_argument("--no-purity", action="store_true")
-    parser.add_argument("--exact", action="store_true", help="exact neighbours and clusters, however many points")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the embedding and of the split [0]")
+    parser.add_argument(
+        "--exact", action="store_true", help="exact neighbours and clusters, however many points"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the embedding and of the split [0]"
+    )
     options = parser.parse_args()
     common.warm_up()
-    runs = [(graph, "default") for graph in options.graphs] + ([("iswc", "paper")] if "iswc" in options.graphs else [])
+    runs = [(graph, "default") for graph in options.graphs] + (
+        [("iswc", "paper")] if "iswc" in options.graphs else []
+    )
     rows: list[dict[str, Any]] = []
     misses: list[str] = []
     for graph, preset in runs:
-        row = {"graph": graph, "preset": preset, **measure(common.graph(options.data, graph), preset, options)}
+        row = {
+            "graph": graph,
+            "preset": preset,
+            **measure(common.graph(options.data, graph), preset, options),
+        }
         rows.append(row)
         target = TARGETS.get(graph) if preset == "default" else None
         if target and row.get("in-graph", 1.0) < target:
             misses.append(f"{graph}: {row['in-graph']:.4f}, not {target}")
-        misses += [f"{graph}: {stage} took {row[f'{stage} s']:.0f} s" for stage, most in MOST_SECONDS.items() if row.get(f"{stage} s", 0) > most]
+        misses += [
+            f"{graph}: {stage} took {row[f'{stage} s']:.0f} s"
+            for stage, most in MOST_SECONDS.items()
+            if row.get(f"{stage} s", 0) > most
+        ]
     columns = {"graph": "", "preset": "", "subjects": ",", "in-graph": ".4f", "held-out": ".4f", "top-1": ".4f", "micro F1": ".4f", "no vector": ",",
                "purity": ".3f", "mean purity": ".3f", "noise": ".0%",
                "exact clusters": "", "recall": ".4f", "types s": ".1f", "clusters s": ".1f"}  # fmt: skip
-    common.finish({title: form for title, form in columns.items() if any(title in row for row in rows)}, rows, misses, options.json)
+    common.finish(
+        {title: form for title, form in columns.items() if any(title in row for row in rows)},
+        rows,
+        misses,
+        options.json,
+    )
 
 
 if __name__ == "__main__":

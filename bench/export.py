@@ -12,13 +12,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import common
-from pyke.embedding import Embedding, load
+from pyke.embedding.embedding import Embedding, load
 
 TEXTS, BYTES, COPY = 4.0, 2.0, 2.0
 INSERTED = 20_000
@@ -30,7 +31,9 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def plain_ways(e: Embedding, terms: list[str], folder: Path) -> dict[str, tuple[str, Callable[[], object], float]]:
+def plain_ways(
+    e: Embedding, terms: list[str], folder: Path
+) -> dict[str, tuple[str, Callable[[], object], float]]:
     """By format: its name, what it does, and how many times as fast we must be."""
     import pandas as pd
     from gensim.models import KeyedVectors
@@ -47,33 +50,66 @@ def plain_ways(e: Embedding, terms: list[str], folder: Path) -> dict[str, tuple[
         (folder / "theirs.txt").write_text("\n".join(terms))
 
     def save_frame() -> None:
-        pd.DataFrame({"term": terms, "vector": list(vectors)}).to_parquet(folder / "theirs", compression="zstd")
+        pd.DataFrame({"term": terms, "vector": list(vectors)}).to_parquet(
+            folder / "theirs", compression="zstd"
+        )
 
     return {
         "parquet": ("pandas.to_parquet", save_frame, 0),
         "csv": ("pandas.to_csv", lambda: wide.to_csv(folder / "theirs"), TEXTS),
         "npy": ("numpy.save", save_arrays, 0),
         "word2vec": ("gensim", lambda: keyed.save_word2vec_format(str(folder / "theirs")), TEXTS),
-        "word2vec-binary": ("gensim", lambda: keyed.save_word2vec_format(str(folder / "theirs"), binary=True), BYTES),
-        "safetensors": ("safetensors", lambda: save_file({"vectors": vectors, "terms": blob}, folder / "theirs"), 0),
-        "projector": ("numpy.savetxt", lambda: np.savetxt(folder / "theirs", vectors, "%.9g", "\t"), 0),
+        "word2vec-binary": (
+            "gensim",
+            lambda: keyed.save_word2vec_format(str(folder / "theirs"), binary=True),
+            BYTES,
+        ),
+        "safetensors": (
+            "safetensors",
+            lambda: save_file({"vectors": vectors, "terms": blob}, folder / "theirs"),
+            0,
+        ),
+        "projector": (
+            "numpy.savetxt",
+            lambda: np.savetxt(folder / "theirs", vectors, "%.9g", "\t"),
+            0,
+        ),
     }
 
 
 def row(name: str, e: Embedding, ours: float, way: str, theirs: float) -> dict[str, Any]:
     megabytes = e.vectors.nbytes / 1e6
-    return {"format": name, "seconds": ours, "MB/s": megabytes / ours, "plain way": way, "its seconds": theirs, "times as fast": theirs / ours}
+    return {
+        "format": name,
+        "seconds": ours,
+        "MB/s": megabytes / ours,
+        "plain way": way,
+        "its seconds": theirs,
+        "times as fast": theirs / ours,
+    }
 
 
-def files(e: Embedding, terms: list[str], threads: int, repeat: int) -> tuple[list[dict[str, Any]], list[str]]:
+def files(
+    e: Embedding, terms: list[str], threads: int, repeat: int
+) -> tuple[list[dict[str, Any]], list[str]]:
     rows, misses = [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for form, (way, theirs, least) in plain_ways(e, terms, folder).items():
-            pairs = [(seconds(lambda: e.export(folder / form, form, force=True, threads=threads)), seconds(theirs)) for _ in range(repeat)]  # noqa: B023
-            rows.append(row(form, e, min(pair[0] for pair in pairs), way, min(pair[1] for pair in pairs)))
+            pairs = [
+                (
+                    seconds(partial(e.export, folder / form, form, force=True, threads=threads)),
+                    seconds(theirs),
+                )
+                for _ in range(repeat)
+            ]
+            rows.append(
+                row(form, e, min(pair[0] for pair in pairs), way, min(pair[1] for pair in pairs))
+            )
             if rows[-1]["times as fast"] < least:
-                misses.append(f"{form}: {rows[-1]['times as fast']:.1f} times as fast, not {least:g}")
+                misses.append(
+                    f"{form}: {rows[-1]['times as fast']:.1f} times as fast, not {least:g}"
+                )
     return rows, misses
 
 
@@ -85,7 +121,11 @@ def database(e: Embedding, terms: list[str], repeat: int) -> tuple[list[dict[str
 
     columns = f"id int PRIMARY KEY, term text UNIQUE, embedding vector({e.vectors.shape[1]})"
     make = f"DROP TABLE IF EXISTS plain; CREATE TABLE plain ({columns})"
-    with running_server() as server, psycopg.connect(server.dsn(), autocommit=True) as connection, connection.cursor() as cursor:
+    with (
+        running_server() as server,
+        psycopg.connect(server.dsn(), autocommit=True) as connection,
+        connection.cursor() as cursor,
+    ):
 
         def by_copy() -> None:
             with connection.transaction(), cursor.copy("COPY plain FROM STDIN") as copy:
@@ -93,19 +133,30 @@ def database(e: Embedding, terms: list[str], repeat: int) -> tuple[list[dict[str
                     copy.write_row((i, term, str(vector.tolist())))
 
         def by_rows() -> None:
-            some = ((i, terms[i], str(e.vectors[i].tolist())) for i in range(min(INSERTED, len(terms))))
+            some = (
+                (i, terms[i], str(e.vectors[i].tolist())) for i in range(min(INSERTED, len(terms)))
+            )
             with connection.transaction():
                 cursor.executemany("INSERT INTO plain VALUES (%s, %s, %s)", some)
 
         ours, copied, inserted = [], [], []
         for _ in range(repeat):
-            ours.append(seconds(lambda: e.export(to="postgres", dsn=server.dsn(), table="ours", force=True)))
+            ours.append(
+                seconds(lambda: e.export(to="postgres", dsn=server.dsn(), table="ours", force=True))
+            )
             cursor.execute(make)
             copied.append(seconds(by_copy))
             cursor.execute(make)
             inserted.append(seconds(by_rows) * max(1, len(terms) / INSERTED))
-    rows = [row("postgres", e, min(ours), way, min(took)) for way, took in (("COPY, write_row", copied), ("executemany", inserted))]
-    misses = [f"{rows[0]['plain way']}: {rows[0]['times as fast']:.1f}, not {COPY:g}"] if rows[0]["times as fast"] < COPY else []
+    rows = [
+        row("postgres", e, min(ours), way, min(took))
+        for way, took in (("COPY, write_row", copied), ("executemany", inserted))
+    ]
+    misses = (
+        [f"{rows[0]['plain way']}: {rows[0]['times as fast']:.1f}, not {COPY:g}"]
+        if rows[0]["times as fast"] < COPY
+        else []
+    )
     return rows, misses
 
 
@@ -117,12 +168,31 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
-        common.run(common.pyke("embed", common.graph(options.data, options.graph), "-o", out, "--on-error", "skip"))
+        common.run(
+            common.pyke(
+                "embed", common.graph(options.data, options.graph), "-o", out, "--on-error", "skip"
+            )
+        )
         e = load(out)
         terms = list(e.terms)
-        found = [files(e, terms, options.threads, options.repeat), database(e, terms, options.repeat)]
-    columns = {"format": "", "seconds": ".2f", "MB/s": ".0f", "plain way": "", "its seconds": ".2f", "times as fast": ".1f"}
-    common.finish(columns, [r for rows, _ in found for r in rows], [miss for _, misses in found for miss in misses], options.json)
+        found = [
+            files(e, terms, options.threads, options.repeat),
+            database(e, terms, options.repeat),
+        ]
+    columns = {
+        "format": "",
+        "seconds": ".2f",
+        "MB/s": ".0f",
+        "plain way": "",
+        "its seconds": ".2f",
+        "times as fast": ".1f",
+    }
+    common.finish(
+        columns,
+        [r for rows, _ in found for r in rows],
+        [miss for _, misses in found for miss in misses],
+        options.json,
+    )
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 from common import finish, parser
-from pyke.fetching import fetch
-from pyke.lubm import Universities, lines
+from pyke.evaluate.lubm import Universities, lines
+from pyke.read.sparql.fetch import fetch
 
 COLUMNS = {"way": "", "triples": ",", "pages": ",", "seconds": ".1f", "ratio": ".2f"}
 GREATEST_RATIO = 4.0  # a server on the same machine, with its graph in memory, is the hardest case
@@ -32,7 +32,14 @@ def oxigraph(text: bytes) -> Iterator[str]:
         assert server.stdout is not None
         try:
             server.stdout.readline()
-            urlopen(Request(f"http://{where}/store?default", text, {"Content-Type": "application/n-triples"}, method="PUT")).close()
+            urlopen(
+                Request(
+                    f"http://{where}/store?default",
+                    text,
+                    {"Content-Type": "application/n-triples"},
+                    method="PUT",
+                )
+            ).close()
             yield f"http://{where}/query"
         finally:
             server.terminate()
@@ -43,7 +50,11 @@ def only_ask(address: str, page_size: int) -> int:
     rows = 0
     while True:
         query = f"CONSTRUCT {{ ?s ?p ?o }} WHERE {{ ?s ?p ?o }} LIMIT {page_size} OFFSET {rows}"
-        with urlopen(Request(address, urlencode({"query": query}).encode(), {"Accept": "application/n-triples"})) as answer:
+        with urlopen(
+            Request(
+                address, urlencode({"query": query}).encode(), {"Accept": "application/n-triples"}
+            )
+        ) as answer:
             came = answer.read().count(b"\n")
         if not came:
             return rows
@@ -55,22 +66,55 @@ def main() -> None:
     arguments.add_argument("--triples", type=int, default=50_000, help="of LUBM(1)")
     arguments.add_argument("--page-size", type=int, default=5_000)
     given = arguments.parse_args()
-    text = b"".join(sorted(set(b"".join(bytes(block) for block in lines(Universities(1))).splitlines(keepends=True)))[: given.triples])
+    text = b"".join(
+        sorted(
+            set(
+                b"".join(bytes(block) for block in lines(Universities(1))).splitlines(keepends=True)
+            )
+        )[: given.triples]
+    )
     rows, ratios = [], {}
     with oxigraph(text) as address, tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         only_ask(address, given.page_size)
         plain = time.perf_counter() - began
-        rows.append({"way": "only asking for the pages", "triples": text.count(b"\n"), "seconds": plain, "ratio": 1.0})
+        rows.append(
+            {
+                "way": "only asking for the pages",
+                "triples": text.count(b"\n"),
+                "seconds": plain,
+                "ratio": 1.0,
+            }
+        )
         for title, order in (("pyke fetch", "none"), ("pyke fetch --order query", "query")):
             began = time.perf_counter()
-            got = fetch(address, Path(folder) / f"{order}.nt.gz", page_size=given.page_size, order=order, timeout=3600)
+            got = fetch(
+                address,
+                Path(folder) / f"{order}.nt.gz",
+                page_size=given.page_size,
+                order=order,
+                timeout=3600,
+            )
             seconds = time.perf_counter() - began
-            rows.append({"way": title, "triples": got.triples, "pages": got.pages, "seconds": seconds, "ratio": seconds / plain})
+            rows.append(
+                {
+                    "way": title,
+                    "triples": got.triples,
+                    "pages": got.pages,
+                    "seconds": seconds,
+                    "ratio": seconds / plain,
+                }
+            )
             ratios[order] = seconds / plain
-    misses = [f"{row['way']}: {row['triples']:,} triples came" for row in rows if row["triples"] != text.count(b"\n")]
+    misses = [
+        f"{row['way']}: {row['triples']:,} triples came"
+        for row in rows
+        if row["triples"] != text.count(b"\n")
+    ]
     if ratios["none"] > GREATEST_RATIO:
-        misses.append(f"pyke fetch takes {ratios['none']:.2f} times as long as its requests; the target is {GREATEST_RATIO:g}")
+        misses.append(
+            f"pyke fetch takes {ratios['none']:.2f} times as long as its requests; the target is {GREATEST_RATIO:g}"
+        )
     finish(COLUMNS, rows, misses, given.json)
 
 

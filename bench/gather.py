@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import common
-from pyke import simulation
 from pyke.config import Config
-from pyke.graph import Floats, Ids, Matrix, Repellers
-from pyke.parallel import in_parts
-from pyke.pipeline import Run
-from pyke.progress import Progress
-from pyke.repulsion import BLOCK_ROWS
+from pyke.core.arrays import BLOCK_ROWS, Floats, Ids, Matrix, Repellers
+from pyke.core.parallel import in_parts
+from pyke.core.progress import Progress
+from pyke.pipeline.embed import Run
+from pyke.simulation import anneal
 
 LEAST_FRACTION = 0.6
 
@@ -44,7 +43,13 @@ gather: Callable[..., None] = numba.njit(nogil=True)(_gather)
 def bare(positions: Floats, rows: Ids, threads: int) -> float:
     """Seconds of the bare loop over all rows."""
     began = time.perf_counter()
-    in_parts(threads, len(rows), lambda begin, end: gather(positions, rows, begin, end, np.zeros(positions.shape[1], np.float32)))
+    in_parts(
+        threads,
+        len(rows),
+        lambda begin, end: gather(
+            positions, rows, begin, end, np.zeros(positions.shape[1], np.float32)
+        ),
+    )
     return time.perf_counter() - began
 
 
@@ -78,16 +83,27 @@ def measure(name: str, options: Any) -> list[dict[str, Any]]:
     config = Config(on_error="skip", threads=options.threads, max_iterations=options.iterations + 1)
     task = Run(common.graph(options.data, name), config)
     springs, repellers = task.find_forces(task.read())
-    positions = simulation.start(springs.rows, config)
+    positions = anneal.start(springs.rows, config)
     local = simulated_rows(springs, repellers)
     random = np.random.default_rng(0).integers(springs.rows, size=len(local), dtype=np.int32)
     bare(positions, local[:1000], 1)  # compiles
-    loops = {"random rows": lambda: bare(positions, random, config.threads), "the same rows": lambda: bare(positions, local, config.threads)}
+    loops = {
+        "random rows": lambda: bare(positions, random, config.threads),
+        "the same rows": lambda: bare(positions, local, config.threads),
+    }
     alternate = Alternate(loops)
-    simulation.simulate(springs, repellers, config, alternate)
-    rates = {loop: len(local) / statistics.median(seconds) / 1e6 for loop, seconds in alternate.seconds.items()}
+    anneal.simulate(springs, repellers, config, alternate)
+    rates = {
+        loop: len(local) / statistics.median(seconds) / 1e6
+        for loop, seconds in alternate.seconds.items()
+    }
     return [
-        {"graph": name, "particles": springs.rows, "springs": len(springs.columns), "repellers": len(local) - len(springs.columns)}
+        {
+            "graph": name,
+            "particles": springs.rows,
+            "springs": len(springs.columns),
+            "repellers": len(local) - len(springs.columns),
+        }
         | {"loop": loop, "million rows/s": rate, "fraction": rates["simulation"] / rate}
         for loop, rate in rates.items()
     ]
@@ -105,7 +121,15 @@ def main() -> None:
         for row in rows
         if row["loop"] == "random rows" and row["fraction"] < LEAST_FRACTION
     ]
-    columns = {"graph": "", "particles": ",", "springs": ",", "repellers": ",", "loop": "", "million rows/s": ".1f", "fraction": ".2f"}
+    columns = {
+        "graph": "",
+        "particles": ",",
+        "springs": ",",
+        "repellers": ",",
+        "loop": "",
+        "million rows/s": ".1f",
+        "fraction": ".2f",
+    }
     common.finish(columns, rows, misses, options.json)
 
 

@@ -15,7 +15,14 @@ from pathlib import Path
 import common
 from determinism import vectors_hash
 
-PARAMETERS = ("--on-error", "skip", "--checkpoint-seconds", "0", "--energy-release", "0.01")  # 100 iterations, a checkpoint after each
+PARAMETERS = (
+    "--on-error",
+    "skip",
+    "--checkpoint-seconds",
+    "0",
+    "--energy-release",
+    "0.01",
+)  # 100 iterations, a checkpoint after each
 
 
 def killed(command: list[str], seconds: float) -> bool:
@@ -54,8 +61,18 @@ def main() -> None:
                 common.run([*command, "--resume"])
             same += vectors_hash(output) == wanted
             clean += [path.name for path in output.parent.iterdir()] == ["out"]
-    row = {"seed": options.seed, "runs": options.runs, "kills": kills, "same bits": same, "nothing left behind": clean}
-    misses = [f"only {number} of {options.runs} {what}" for what, number in (("same", same), ("clean", clean)) if number < options.runs]
+    row = {
+        "seed": options.seed,
+        "runs": options.runs,
+        "kills": kills,
+        "same bits": same,
+        "nothing left behind": clean,
+    }
+    misses = [
+        f"only {number} of {options.runs} {what}"
+        for what, number in (("same", same), ("clean", clean))
+        if number < options.runs
+    ]
     common.finish(dict.fromkeys(row, ""), [row], misses, options.json)
 
 

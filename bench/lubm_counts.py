@@ -25,11 +25,23 @@ TRUE_1000 = (93_927_191, 21_715_135, 21_715_108, 14)
 
 def count(universities: int) -> tuple[tuple[int, ...], float]:
     began = time.perf_counter()
-    with subprocess.Popen(common.pyke("lubm", str(universities), "-o", "-"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as source:
+    with subprocess.Popen(
+        common.pyke("lubm", str(universities), "-o", "-"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as source:
         options = ("--format", "ntriples", "--keep-duplicates", "--json")
-        counted = subprocess.run(common.pyke("info", "-", *options), stdin=source.stdout, capture_output=True, text=True, check=True)
+        counted = subprocess.run(
+            common.pyke("info", "-", *options),
+            stdin=source.stdout,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     found = json.loads(counted.stdout)
-    return tuple(found[key] for key in ("triples", "terms", "typed_subjects", "classes")), time.perf_counter() - began
+    return tuple(
+        found[key] for key in ("triples", "terms", "typed_subjects", "classes")
+    ), time.perf_counter() - began
 
 
 def main() -> None:
@@ -40,11 +52,35 @@ def main() -> None:
     misses = []
     for size in options.sizes:
         found, seconds = count(size)
-        paper = "the same" if found == PAPER[size] else " / ".join(f"{number:,}" for number in PAPER[size])
-        rows.append({"graph": f"LUBM{size}", **dict(zip(("|G|", "|V|", "|S|", "|C|"), found, strict=True)), "paper": paper, "seconds": seconds})
+        paper = (
+            "the same"
+            if found == PAPER[size]
+            else " / ".join(f"{number:,}" for number in PAPER[size])
+        )
+        rows.append(
+            {
+                "graph": f"LUBM{size}",
+                **dict(zip(("|G|", "|V|", "|S|", "|C|"), found, strict=True)),
+                "paper": paper,
+                "seconds": seconds,
+            }
+        )
         if found != (TRUE_1000 if size == 1000 else PAPER[size]):
             misses.append(f"LUBM({size}): counted {found}")
-    common.finish({"graph": "", "|G|": ",", "|V|": ",", "|S|": ",", "|C|": ",", "paper": "", "seconds": ".0f"}, rows, misses, options.json)
+    common.finish(
+        {
+            "graph": "",
+            "|G|": ",",
+            "|V|": ",",
+            "|S|": ",",
+            "|C|": ",",
+            "paper": "",
+            "seconds": ".0f",
+        },
+        rows,
+        misses,
+        options.json,
+    )
 
 
 if __name__ == "__main__":

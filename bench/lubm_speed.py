@@ -16,8 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import common
-from pyke import files, ids, lubm
-from pyke.lubm import Universities
+from pyke.core import files
+from pyke.evaluate import lubm
+from pyke.evaluate.lubm import Universities
+from pyke.graph import build
 
 WHICH = Universities(100)
 LINES = 13_876_156  # with the header
@@ -41,7 +43,7 @@ def as_ids(_: Path) -> None:
 
 
 def as_merged_ids(_: Path) -> None:
-    collector = ids.Collector()
+    collector = build.Collector()
     for batch in lubm.batches(WHICH):
         collector.add(batch)
 
@@ -56,7 +58,9 @@ def plainly(path: Path, block: bytes, size: int) -> None:
 
 
 def seconds(work: Callable[[Path], None], path: Path) -> float:
-    path.unlink(missing_ok=True)  # two files at once would need more of the memory that the system writes through
+    path.unlink(
+        missing_ok=True
+    )  # two files at once would need more of the memory that the system writes through
     began = time.perf_counter()
     work(path)
     return time.perf_counter() - began
@@ -64,7 +68,9 @@ def seconds(work: Callable[[Path], None], path: Path) -> float:
 
 def main() -> None:
     parser = common.parser(__doc__)
-    parser.add_argument("--folder", type=Path, help="where to write the file of 2.4 GB [a temporary folder]")
+    parser.add_argument(
+        "--folder", type=Path, help="where to write the file of 2.4 GB [a temporary folder]"
+    )
     parser.add_argument("--repeat", type=int, default=2)
     options = parser.parse_args()
     block = b"".join(lubm.lines(Universities(5)))  # compiles, too
@@ -87,12 +93,27 @@ def main() -> None:
     hashes.append(links.hexdigest())
     best = dict(zip(works, map(min, zip(*runs, strict=True)), strict=True))
     limit = best["the same bytes, written plainly"]
-    rows = [{"LUBM(100)": name, "seconds": took, "million lines/s": LINES / took / 1e6, "of the limit": limit / took} for name, took in best.items()]
+    rows = [
+        {
+            "LUBM(100)": name,
+            "seconds": took,
+            "million lines/s": LINES / took / 1e6,
+            "of the limit": limit / took,
+        }
+        for name, took in best.items()
+    ]
     speed, share = LINES / best["text, to a file"] / 1e6, limit / best["text, to a file"]
     misses = ["the text is not that of the benchmark's generator"] if hashes != [H1, H3] else []
     if speed < LEAST_SPEED and share < LEAST_SHARE:
-        misses.append(f"{speed:.1f} million lines/s to a file, not {LEAST_SPEED:g}, and {share:.2f} of the limit, not {LEAST_SHARE:g}")
-    common.finish({"LUBM(100)": "", "seconds": ".2f", "million lines/s": ".1f", "of the limit": ".2f"}, rows, misses, options.json)
+        misses.append(
+            f"{speed:.1f} million lines/s to a file, not {LEAST_SPEED:g}, and {share:.2f} of the limit, not {LEAST_SHARE:g}"
+        )
+    common.finish(
+        {"LUBM(100)": "", "seconds": ".2f", "million lines/s": ".1f", "of the limit": ".2f"},
+        rows,
+        misses,
+        options.json,
+    )
 
 
 if __name__ == "__main__":

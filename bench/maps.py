@@ -15,9 +15,12 @@ import numpy as np
 
 import pyke
 from common import finish, graph, parser, table
-from pyke import maps, plots
-from pyke.evaluate.type_prediction import TypeTable, score
-from pyke.progress import Progress
+from pyke.core.progress import Progress
+from pyke.evaluate.type_prediction import score
+from pyke.graph.terms import Terms, Texts
+from pyke.use import figures
+from pyke.use.maps import drawing, figure
+from pyke.use.types.votes import TypeTable
 
 GRAPHS = ("iswc", "codex-m", "wikipathways")
 MU = 10
@@ -28,9 +31,12 @@ def same_types(path: Path) -> dict[str, Any]:
     """Scores of the vectors and of both maps of one graph."""
     embedding = pyke.embed(path, on_error="skip")
     known, threads = TypeTable.of(embedding.types), pyke.Config().threads
-    row: dict[str, Any] = {"graph": path.name.split(".")[0], "50 dimensions": score(embedding.vectors, known, mu=[MU], threads=threads).scores[MU]}
-    for method in maps.METHODS:
-        (panel,) = maps.layout(embedding, maps.View(method=method), Progress())
+    row: dict[str, Any] = {
+        "graph": path.name.split(".")[0],
+        "50 dimensions": score(embedding.vectors, known, mu=[MU], threads=threads).scores[MU],
+    }
+    for method in drawing.METHODS:
+        (panel,) = drawing.layout(embedding, drawing.View(method=method), Progress())
         row[method] = score(panel.points, known, mu=[MU], threads=threads).scores[MU]
     return row
 
@@ -39,26 +45,38 @@ def a_million_points() -> list[dict[str, Any]]:
     """Seconds and bytes of one PNG: by density, and by matplotlib's scatter with the same figure around it."""
     rng = np.random.default_rng(0)
     centres = rng.normal(0, 5, (40, 2))
-    points = (centres[rng.integers(0, 40, POINTS)] + rng.normal(size=(POINTS, 2))).astype(np.float32)
-    key = plots.Key(rng.integers(0, 9, POINTS).astype(np.uint8), maps.PALETTE, [str(number) for number in range(9)])
+    points = (centres[rng.integers(0, 40, POINTS)] + rng.normal(size=(POINTS, 2))).astype(
+        np.float32
+    )
+    key = figure.Key(
+        rng.integers(0, 9, POINTS).astype(np.uint8),
+        drawing.PALETTE,
+        [str(number) for number in range(9)],
+    )
     rows: list[dict[str, Any]] = []
-    for name, limit in (("density", plots.POINTS_UP_TO), ("scatter", POINTS)):
-        plots.POINTS_UP_TO = limit
+    for name, limit in (("density", figure.POINTS_UP_TO), ("scatter", POINTS)):
+        figure.POINTS_UP_TO = limit
         began = time.perf_counter()
-        content = plots.small_png(plots.map_figure("a million points", [plots.Panel("", points)], key, []).figure)
-        rows.append({"drawn as": name, "seconds": time.perf_counter() - began, "kB": len(content) / 1000})
-    plots.POINTS_UP_TO = 20_000
+        content = figures.small_png(
+            figure.map_figure("a million points", [figure.Panel("", points)], key, []).figure
+        )
+        rows.append(
+            {"drawn as": name, "seconds": time.perf_counter() - began, "kB": len(content) / 1000}
+        )
+    figure.POINTS_UP_TO = 20_000
     return [row | {"times density": row["seconds"] / rows[0]["seconds"]} for row in rows]
 
 
 def a_million_terms() -> dict[str, Any]:
     """Seconds and bytes of a page of as many terms."""
     rng = np.random.default_rng(0)
-    terms = pyke.graph.Terms.of(f"http://example.com/term/{number}" for number in range(POINTS))
+    terms = Terms.of(f"http://example.com/term/{number}" for number in range(POINTS))
     types = np.column_stack([np.arange(POINTS), rng.integers(0, 20, POINTS)]).astype(np.int32)
     nothing = np.zeros(0, np.int32)
     vectors = rng.normal(size=(POINTS, 50)).astype(np.float32)
-    embedding = pyke.Embedding(vectors, terms, types, np.zeros((0, 3), np.int32), pyke.graph.Texts.of([]), nothing, {})
+    embedding = pyke.Embedding(
+        vectors, terms, types, np.zeros((0, 3), np.int32), Texts.of([]), nothing, {}
+    )
     with tempfile.TemporaryDirectory() as folder:
         row: dict[str, Any] = {"terms": POINTS}
         for form in ("png", "html"):
@@ -72,12 +90,25 @@ def main() -> None:
     options = parser(__doc__).parse_args()
     scores = [same_types(graph(options.data, name)) for name in GRAPHS]
     pictures, terms = a_million_points(), a_million_terms()
-    misses = [f"{row['graph']}: pyke {row['pyke']:.3f}, pca {row['pca']:.3f}" for row in scores if row["pyke"] < row["pca"]]
+    misses = [
+        f"{row['graph']}: pyke {row['pyke']:.3f}, pca {row['pca']:.3f}"
+        for row in scores
+        if row["pyke"] < row["pca"]
+    ]
     misses += [f"a picture of {row['kB']:.0f} kB" for row in pictures[:1] if row["kB"] > 1000]
     if not options.json:
         table({"graph": "", "50 dimensions": ".3f", "pca": ".3f", "pyke": ".3f"}, scores)
         table({"drawn as": "", "seconds": ".2f", "times density": ".1f", "kB": ".0f"}, pictures)
-        table({"terms": ",", "png seconds": ".1f", "png MB": ".2f", "html seconds": ".1f", "html MB": ".1f"}, [terms])
+        table(
+            {
+                "terms": ",",
+                "png seconds": ".1f",
+                "png MB": ".2f",
+                "html seconds": ".1f",
+                "html MB": ".1f",
+            },
+            [terms],
+        )
     finish({}, [*scores, *pictures, terms], misses, options.json)
 
 

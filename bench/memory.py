@@ -13,10 +13,10 @@ from typing import Any
 
 import common
 import pyke
-from pyke import planning
 from pyke.config import Config
-from pyke.pipeline import Run
-from pyke.update import sizes_of
+from pyke.pipeline import plan
+from pyke.pipeline.embed import Run
+from pyke.pipeline.update import sizes_of
 from update import late_triples, write_lines
 
 GREATEST_DEVIATION = 0.15
@@ -24,9 +24,15 @@ GREATEST_DEVIATION = 0.15
 
 def measure(path: Path) -> dict[str, Any]:
     """Plan and truth for one graph."""
-    planned = int(json.loads(common.run(common.pyke("plan", path, "--on-error", "skip", "--json")).output)["peak_bytes"])
+    planned = int(
+        json.loads(common.run(common.pyke("plan", path, "--on-error", "skip", "--json")).output)[
+            "peak_bytes"
+        ]
+    )
     with tempfile.TemporaryDirectory() as folder:
-        measured = common.run(common.pyke("embed", path, "-o", Path(folder) / "out", "--on-error", "skip")).peak_bytes
+        measured = common.run(
+            common.pyke("embed", path, "-o", Path(folder) / "out", "--on-error", "skip")
+        ).peak_bytes
     return row(path, "embed", planned, measured)
 
 
@@ -35,29 +41,54 @@ def measure_update(path: Path) -> dict[str, Any]:
     graph = Run(path, Config(on_error="skip")).read()
     late = late_triples(graph, "triples", seed=0)
     with tempfile.TemporaryDirectory() as folder:
-        old, new, before, after = (Path(folder) / name for name in ("old.nt", "new.nt", "before", "after"))
+        old, new, before, after = (
+            Path(folder) / name for name in ("old.nt", "new.nt", "before", "after")
+        )
         write_lines(graph, ~late, old)
         write_lines(graph, late, new)
         common.run(common.pyke("embed", old, "-o", before))
         measured = common.run(common.pyke("update", before, new, "-o", after)).peak_bytes
         sizes = sizes_of(pyke.load(before).graph(), Run(new, Config()).read(keep_all_terms=True))
-    return row(path, "update", planning.update_bytes(sizes, Config()), measured)
+    return row(path, "update", plan.update_bytes(sizes, Config()), measured)
 
 
 def row(path: Path, command: str, planned: int, measured: int) -> dict[str, Any]:
     name = path.name.partition(".")[0]
-    return {"graph": name, "command": command, "planned MB": planned / 1e6, "measured MB": measured / 1e6, "deviation": measured / planned - 1}
+    return {
+        "graph": name,
+        "command": command,
+        "planned MB": planned / 1e6,
+        "measured MB": measured / 1e6,
+        "deviation": measured / planned - 1,
+    }
 
 
 def main() -> None:
     parser = common.parser(__doc__)
-    parser.add_argument("--graphs", nargs="+", default=["iswc", "wikipathways", "wordnet30", "pleiades"])
+    parser.add_argument(
+        "--graphs", nargs="+", default=["iswc", "wikipathways", "wordnet30", "pleiades"]
+    )
     options = parser.parse_args()
     paths = [common.graph(options.data, name) for name in options.graphs]
     common.warm_up()
     rows = [measured(path) for path in paths for measured in (measure, measure_update)]
-    misses = [f"{row['graph']}, {row['command']}: {row['deviation']:+.0%}" for row in rows if abs(row["deviation"]) > GREATEST_DEVIATION]
-    common.finish({"graph": "", "command": "", "planned MB": ",.0f", "measured MB": ",.0f", "deviation": "+.1%"}, rows, misses, options.json)
+    misses = [
+        f"{row['graph']}, {row['command']}: {row['deviation']:+.0%}"
+        for row in rows
+        if abs(row["deviation"]) > GREATEST_DEVIATION
+    ]
+    common.finish(
+        {
+            "graph": "",
+            "command": "",
+            "planned MB": ",.0f",
+            "measured MB": ",.0f",
+            "deviation": "+.1%",
+        },
+        rows,
+        misses,
+        options.json,
+    )
 
 
 if __name__ == "__main__":

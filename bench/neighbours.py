@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 import common
-from pyke import search
 from pyke.config import Config
-from pyke.embedding import Embedding, load
+from pyke.embedding.embedding import Embedding, load
+from pyke.use.neighbours import search
 
 MOST = 2.0  # times usearch by hand
 SAMPLE = 2_000  # queries of the matrix products
@@ -39,7 +39,9 @@ class Found:
     distances: NDArray[Any]
 
 
-def ours(embedding: Embedding, ids: NDArray[np.int64], k: int, exact: bool | None) -> Callable[[], NDArray[Any]]:
+def ours(
+    embedding: Embedding, ids: NDArray[np.int64], k: int, exact: bool | None
+) -> Callable[[], NDArray[Any]]:
     return lambda: embedding.nearest_of_many(ids, k, exact=exact).distances
 
 
@@ -55,7 +57,9 @@ def usearch_by_hand(vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int
     return np.asarray(np.sqrt(found.distances[~own].reshape(len(ids), k)))
 
 
-def matrix_products(vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int, at_once: int = 100) -> NDArray[Any]:
+def matrix_products(
+    vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int, at_once: int = 100
+) -> NDArray[Any]:
     squares = (vectors**2).sum(axis=1)
     nearest = []
     for begin in range(0, len(ids), at_once):
@@ -63,21 +67,31 @@ def matrix_products(vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int
         distances = squares - 2 * (vectors[asked] @ vectors.T)
         distances[np.arange(len(asked)), asked] = np.inf
         near = np.argpartition(distances, k - 1, axis=1)[:, :k]
-        nearest.append(np.sort(np.linalg.norm(vectors[near] - vectors[asked][:, None], axis=2), axis=1))
+        nearest.append(
+            np.sort(np.linalg.norm(vectors[near] - vectors[asked][:, None], axis=2), axis=1)
+        )
     return np.concatenate(nearest)
 
 
 def timed(work: Callable[[], NDArray[Any]], times: float = 1.0) -> Found:
     began, cpu_began = time.perf_counter(), time.process_time()
     distances = work()
-    return Found((time.perf_counter() - began) * times, (time.process_time() - cpu_began) * times, distances)
+    return Found(
+        (time.perf_counter() - began) * times, (time.process_time() - cpu_began) * times, distances
+    )
 
 
 def by_command(directory: Path, embedding: Embedding, ids: NDArray[np.int64], k: int) -> Found:
     names, table = directory.with_name("names.txt"), directory.with_name("table.parquet")
     names.write_text("".join(f"{embedding.terms[i]}\n" for i in ids))
-    child = common.run(common.pyke("nearest", directory, "--batch", names, "-k", str(k), "-o", table))
-    return Found(child.seconds, child.cpu_seconds, parquet.read_table(table)["distance"].to_numpy().reshape(len(ids), k))
+    child = common.run(
+        common.pyke("nearest", directory, "--batch", names, "-k", str(k), "-o", table)
+    )
+    return Found(
+        child.seconds,
+        child.cpu_seconds,
+        parquet.read_table(table)["distance"].to_numpy().reshape(len(ids), k),
+    )
 
 
 def measure(directory: Path, queries: int, k: int) -> list[dict[str, Any]]:
@@ -92,7 +106,9 @@ def measure(directory: Path, queries: int, k: int) -> list[dict[str, Any]]:
         "pyke, default": timed(ours(embedding, ids, k, None)),
         "pyke, approximate": timed(ours(embedding, ids, k, False)),
         "pyke nearest --batch": by_command(directory, embedding, ids, k),
-        "matrix products (numpy)": timed(lambda: matrix_products(vectors, ids[:SAMPLE], k), queries / min(SAMPLE, queries)),
+        "matrix products (numpy)": timed(
+            lambda: matrix_products(vectors, ids[:SAMPLE], k), queries / min(SAMPLE, queries)
+        ),
     }
     truth, base = ways["pyke, exact"].distances, ways["usearch by hand"]
     return [
@@ -117,18 +133,41 @@ def main() -> None:
     parser.add_argument("--graph", default="wordnet30")
     parser.add_argument("--queries", type=int, default=100_000)
     parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--embedding", type=Path, help="an embedding directory, instead of embedding the graph first")
+    parser.add_argument(
+        "--embedding",
+        type=Path,
+        help="an embedding directory, instead of embedding the graph first",
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "out"
         if options.embedding:
             os.symlink(options.embedding.resolve(), directory)
         else:
-            common.run(common.pyke("embed", common.graph(options.data, options.graph), "-o", directory, "--on-error", "skip"))
+            common.run(
+                common.pyke(
+                    "embed",
+                    common.graph(options.data, options.graph),
+                    "-o",
+                    directory,
+                    "--on-error",
+                    "skip",
+                )
+            )
         rows = measure(directory, options.queries, options.k)
     slow = [row for row in rows if row["way"].startswith("pyke") and row["× usearch"] > MOST]
-    misses = [f"{row['way']} takes {row['× usearch']:.1f} times as long as usearch by hand" for row in slow]
-    columns = {"way": "", "seconds": ".1f", "queries/s": ",.0f", "recall": ".4f", "× usearch": ".2f", "CPU × usearch": ".2f"}
+    misses = [
+        f"{row['way']} takes {row['× usearch']:.1f} times as long as usearch by hand"
+        for row in slow
+    ]
+    columns = {
+        "way": "",
+        "seconds": ".1f",
+        "queries/s": ",.0f",
+        "recall": ".4f",
+        "× usearch": ".2f",
+        "CPU × usearch": ".2f",
+    }
     common.finish(columns, rows, misses, options.json)
 
 

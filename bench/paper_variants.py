@@ -7,20 +7,21 @@ cluster purity as mean over clusters with the noise as one (the published code),
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import common
 from pyke.config import Config
+from pyke.core.arrays import BLOCK_ROWS, Floats
+from pyke.core.progress import Progress
 from pyke.errors import DivergedError
 from pyke.evaluate import Measures, measure_in_graph
-from pyke.evaluate.type_prediction import TypeTable
-from pyke.graph import Floats, Graph
-from pyke.pipeline import Run
-from pyke.progress import Progress
-from pyke.repulsion import BLOCK_ROWS
-from pyke.search import nearest_of_many
+from pyke.graph.graph import Graph
+from pyke.pipeline.embed import Run
+from pyke.use.neighbours.search import nearest_of_many
+from pyke.use.types.votes import TypeTable
 
 MU = 10
 READINGS: dict[str, dict[str, Any]] = {
@@ -65,9 +66,19 @@ def united_score(vectors: Floats, table: TypeTable) -> float:
     """The mean cosine between a subject's types and the union of its neighbours'."""
     points = np.ascontiguousarray(vectors[table.subjects])
     found = nearest_of_many(points, points, MU, np.arange(len(table)), threads=Config().threads).ids
-    types = [set(table.classes[a:b].tolist()) for a, b in zip(table.offsets[:-1], table.offsets[1:], strict=True)]
+    types = [
+        set(table.classes[a:b].tolist())
+        for a, b in zip(table.offsets[:-1], table.offsets[1:], strict=True)
+    ]
     unions = [set().union(*(types[y] for y in row)) for row in found.tolist()]
-    return float(np.mean([len(own & union) / np.sqrt(len(own) * len(union)) for own, union in zip(types, unions, strict=True)]))
+    return float(
+        np.mean(
+            [
+                len(own & union) / np.sqrt(len(own) * len(union))
+                for own, union in zip(types, unions, strict=True)
+            ]
+        )
+    )
 
 
 def row_of(title: str, graph: Graph, embed: Callable[[Graph], Floats]) -> dict[str, Any]:
@@ -77,9 +88,23 @@ def row_of(title: str, graph: Graph, embed: Callable[[Graph], Floats]) -> dict[s
         return {"reading": title, "outcome": str(error).split(".")[0]}
     found = measure_in_graph(vectors, graph.types, Measures(mu=[MU]), Progress())
     assert found.purity
-    scores = {"summed": found.types.scores[MU], "united": united_score(vectors, TypeTable.of(graph.types))}
-    purity = {"mean": found.purity.mean, "sum": found.purity.total, "by size": found.purity.weighted, "noise": found.purity.noise}
-    return {"reading": title, "outcome": "rests", **scores, **purity, "clusters": found.purity.clusters}
+    scores = {
+        "summed": found.types.scores[MU],
+        "united": united_score(vectors, TypeTable.of(graph.types)),
+    }
+    purity = {
+        "mean": found.purity.mean,
+        "sum": found.purity.total,
+        "by size": found.purity.weighted,
+        "noise": found.purity.noise,
+    }
+    return {
+        "reading": title,
+        "outcome": "rests",
+        **scores,
+        **purity,
+        "clusters": found.purity.clusters,
+    }
 
 
 def _simulated(graph: Graph, parameters: dict[str, Any]) -> Floats:
@@ -91,10 +116,13 @@ def main() -> None:
     parser.add_argument("--graph", default="iswc")
     options = parser.parse_args()
     graph = Run(common.graph(options.data, options.graph), Config(on_error="skip")).read()
-    rows = [row_of(title, graph, lambda graph, p=parameters: _simulated(graph, p)) for title, parameters in READINGS.items()]  # type: ignore[misc]
+    rows = [
+        row_of(title, graph, partial(_simulated, parameters=parameters))
+        for title, parameters in READINGS.items()
+    ]
     for omega in (1.45557, 0.45557):
         title = f"the published code's update, ω = {omega}"
-        rows.append(row_of(title, graph, lambda graph, omega=omega: one_after_the_other(graph, omega)))  # type: ignore[misc]
+        rows.append(row_of(title, graph, partial(one_after_the_other, omega=omega)))
     columns = {
         "reading": "",
         "outcome": "",

@@ -31,12 +31,25 @@ def main(path: str, iterations: str, output: str) -> None:
     began = time.perf_counter()
     matrix = SparseMatrix.from_iterator(edges(path), "complex::reflexive::node")
     built = time.perf_counter()
-    vectors = pycleora.embed(matrix, feature_dim=DIMENSIONS, num_iterations=int(iterations) or pycleora.DEFAULT_NUM_ITERATIONS)
+    vectors = pycleora.embed(
+        matrix,
+        feature_dim=DIMENSIONS,
+        num_iterations=int(iterations) or pycleora.DEFAULT_NUM_ITERATIONS,
+    )
     embedded = time.perf_counter()
     np.save(Path(output) / "vectors.npy", vectors)
     (Path(output) / "terms.txt").write_text("\n".join(matrix.entity_ids), encoding="utf-8")
     saved = time.perf_counter()
-    print(json.dumps({"terms": len(vectors), "reading": built - began, "embedding": embedded - built, "writing": saved - embedded}))
+    print(
+        json.dumps(
+            {
+                "terms": len(vectors),
+                "reading": built - began,
+                "embedding": embedded - built,
+                "writing": saved - embedded,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

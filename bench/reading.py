@@ -18,10 +18,11 @@ from pathlib import Path
 import pyoxigraph
 
 import common
-from pyke import documents, ids, kernels, rdf
 from pyke.config import Config
-from pyke.graph import Census
-from pyke.progress import Progress
+from pyke.core.progress import Progress
+from pyke.graph import batches, build
+from pyke.graph.graph import Census
+from pyke.read import find, tokenize
 
 LEAST_BYTES, PEER_BYTES = 200_000_000, 100_000_000
 LEAST_RATIO, LEAST_SPEED = 5.0, 150.0
@@ -30,11 +31,11 @@ LEAST_RATIO, LEAST_SPEED = 5.0, 150.0
 def ours(path: Path, threads: int) -> int:
     """Reads a file into ids; the number of lines."""
     config = Config(on_error="skip", threads=threads)
-    collector = ids.Collector()
+    collector = build.Collector()
     lines = 0
-    for batch in rdf.read_batches(documents.find_documents([path]), config, Census(), Progress()):
+    for batch in tokenize.read_batches(find.find_documents([path]), config, Census(), Progress()):
         collector.add(batch)
-        lines += int(batch.state[kernels.LINES])
+        lines += int(batch.state[batches.LINES])
     return lines
 
 
@@ -71,7 +72,12 @@ def first_lines(source: Path, target: Path, size: int) -> None:
 
 def main() -> None:
     parser = common.parser(__doc__)
-    parser.add_argument("--graphs", nargs="+", default=["pleiades"], help="graphs to be unpacked into one file [pleiades]")
+    parser.add_argument(
+        "--graphs",
+        nargs="+",
+        default=["pleiades"],
+        help="graphs to be unpacked into one file [pleiades]",
+    )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=2)
     options = parser.parse_args()
@@ -87,20 +93,44 @@ def main() -> None:
         first_lines(whole, start, PEER_BYTES)
         first_lines(whole, small, PEER_BYTES // 20)
         ours(small, options.threads)  # compiles
-        runs = [(timed(lambda: ours(whole, options.threads)), timed(lambda: theirs(start))) for _ in range(options.repeat)]
+        runs = [
+            (timed(lambda: ours(whole, options.threads)), timed(lambda: theirs(start)))
+            for _ in range(options.repeat)
+        ]
         sizes = (whole.stat().st_size / 1e6, start.stat().st_size / 1e6)
     names = (f"pyke, {options.threads} threads", "pyoxigraph.parse → dict")
     rows = []
-    for name, size, (seconds, cpu, lines) in zip(names, sizes, map(min, zip(*runs, strict=True)), strict=True):
+    for name, size, (seconds, cpu, lines) in zip(
+        names, sizes, map(min, zip(*runs, strict=True)), strict=True
+    ):
         rows.append(
-            {"reader": name, "MB": size, "seconds": seconds, "MB/s": size / seconds, "MB/CPU s": size / cpu, "million lines/s": lines / seconds / 1e6}
+            {
+                "reader": name,
+                "MB": size,
+                "seconds": seconds,
+                "MB/s": size / seconds,
+                "MB/CPU s": size / cpu,
+                "million lines/s": lines / seconds / 1e6,
+            }
         )
     ratio = rows[0]["MB/s"] / rows[1]["MB/s"]
     rows[0]["ratio"], rows[1]["ratio"] = ratio, 1.0
     misses = [f"{ratio:.1f} times as fast, not {LEAST_RATIO:g}"] if ratio < LEAST_RATIO else []
-    misses += [f"{rows[0]['MB/s']:.0f} MB/s, not {LEAST_SPEED:g}"] if rows[0]["MB/s"] < LEAST_SPEED else []
+    misses += (
+        [f"{rows[0]['MB/s']:.0f} MB/s, not {LEAST_SPEED:g}"]
+        if rows[0]["MB/s"] < LEAST_SPEED
+        else []
+    )
     common.finish(
-        {"reader": "", "MB": ".0f", "seconds": ".2f", "MB/s": ".0f", "MB/CPU s": ".0f", "million lines/s": ".2f", "ratio": ".1f"},
+        {
+            "reader": "",
+            "MB": ".0f",
+            "seconds": ".2f",
+            "MB/s": ".0f",
+            "MB/CPU s": ".0f",
+            "million lines/s": ".2f",
+            "ratio": ".1f",
+        },
         rows,
         misses,
         options.json,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ import pyarrow as pa
 
 from common import finish, parser
 from pyke.config import Config
-from pyke.lubm import Universities, lines
-from pyke.pipeline import Run
+from pyke.evaluate.lubm import Universities, lines
+from pyke.pipeline.embed import Run
 
 COLUMNS = {"source": "", "rows": ",", "seconds": ".2f", "ratio": ".2f"}
 
@@ -56,16 +57,25 @@ def main() -> None:
 
         def by_file() -> None:
             with path.open("w") as file:
-                file.writelines(f"{s} {p} {o} .\n" for s, p, o in zip(frame["s"], frame["p"], frame["o"], strict=True))
+                file.writelines(
+                    f"{s} {p} {o} .\n"
+                    for s, p, o in zip(frame["s"], frame["p"], frame["o"], strict=True)
+                )
             read(path)
 
         took = {"a DataFrame written as N-Triples, and read": seconds_of(by_file)}
-    took |= {name: seconds_of(lambda source=source: read(source)) for name, source in sources.items()}  # type: ignore[misc]
+    took |= {name: seconds_of(partial(read, source)) for name, source in sources.items()}
     limit, *_ = took.values()
     rows: list[dict[str, Any]] = [
-        {"source": name, "rows": len(cells), "seconds": seconds, "ratio": seconds / limit} for name, seconds in took.items()
+        {"source": name, "rows": len(cells), "seconds": seconds, "ratio": seconds / limit}
+        for name, seconds in took.items()
     ]
-    finish(COLUMNS, rows, [f"{row['source']} takes longer than a file" for row in rows if row["ratio"] > 1], given.json)
+    finish(
+        COLUMNS,
+        rows,
+        [f"{row['source']} takes longer than a file" for row in rows if row["ratio"] > 1],
+        given.json,
+    )
 
 
 if __name__ == "__main__":

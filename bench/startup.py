@@ -19,14 +19,24 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        commands = [common.pyke("--help"), common.pyke("embed", common.need(common.FATHER), "-o", Path(folder) / "out", "--force")]
+        commands = [
+            common.pyke("--help"),
+            common.pyke("embed", common.need(common.FATHER), "-o", Path(folder) / "out", "--force"),
+        ]
         for command in commands:
             common.run(command)  # compiles, and brings the files into memory
-        seconds = [min(common.run(command).seconds for _ in range(options.repeat)) for command in commands]
+        seconds = [
+            min(common.run(command).seconds for _ in range(options.repeat)) for command in commands
+        ]
     rows: list[dict[str, Any]] = [
-        {"command": name, "seconds": took, "target": target} for (name, target), took in zip(TARGETS.items(), seconds, strict=True)
+        {"command": name, "seconds": took, "target": target}
+        for (name, target), took in zip(TARGETS.items(), seconds, strict=True)
     ]
-    misses = [f"{row['command']} took {row['seconds']:.2f} s" for row in rows if row["seconds"] >= row["target"]]
+    misses = [
+        f"{row['command']} took {row['seconds']:.2f} s"
+        for row in rows
+        if row["seconds"] >= row["target"]
+    ]
     common.finish({"command": "", "seconds": ".2f", "target": ".1f"}, rows, misses, options.json)
 
 

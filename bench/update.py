@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 
 import common
 from pyke.config import Config
-from pyke.embedding import Embedding
-from pyke.evaluate.held_out import Split, split
-from pyke.evaluate.type_prediction import TypeTable, score
-from pyke.graph import LITERAL, Graph
-from pyke.pipeline import Run
-from pyke.update import update
+from pyke.embedding.embedding import Embedding
+from pyke.evaluate.type_prediction import score
+from pyke.graph.graph import LITERAL, Graph
+from pyke.pipeline.embed import Run
+from pyke.pipeline.update import update
+from pyke.use.types.held_out import Split, split
+from pyke.use.types.votes import TypeTable
 
 LATE, MU = 0.05, 10
 LEAST_RATIO, MOST_LOSS = 10.0, 0.01
@@ -36,7 +37,11 @@ LEAST_RATIO, MOST_LOSS = 10.0, 0.01
 def late_triples(graph: Graph, which: str, seed: int) -> NDArray[np.bool_]:
     """About 5 % of the triples: any, or all with one of some subjects."""
     random = np.random.default_rng(seed)
-    late = random.random(len(graph)) < LATE if which == "triples" else (random.random(len(graph.terms)) < LATE)[graph.subjects]
+    late = (
+        random.random(len(graph)) < LATE
+        if which == "triples"
+        else (random.random(len(graph.terms)) < LATE)[graph.subjects]
+    )
     blank = np.array([term.startswith("_:") for term in graph.terms])
     late &= ~blank[graph.subjects] & (graph.objects != LITERAL)
     late[late] &= ~blank[graph.objects[late]]
@@ -45,9 +50,16 @@ def late_triples(graph: Graph, which: str, seed: int) -> NDArray[np.bool_]:
 
 def write_lines(graph: Graph, chosen: NDArray[np.bool_], path: Path) -> None:
     names = [term if term.startswith("_:") else f"<{term}>" for term in graph.terms]
-    columns = (graph.subjects[chosen], graph.predicates[graph.predicates_of[chosen]], graph.objects[chosen])
+    columns = (
+        graph.subjects[chosen],
+        graph.predicates[graph.predicates_of[chosen]],
+        graph.objects[chosen],
+    )
     with path.open("w") as file:
-        file.writelines(f"{names[s]} {names[p]} {names[o]} .\n" for s, p, o in zip(*(column.tolist() for column in columns), strict=True))
+        file.writelines(
+            f"{names[s]} {names[p]} {names[o]} .\n"
+            for s, p, o in zip(*(column.tolist() for column in columns), strict=True)
+        )
 
 
 def held_out_score(embedding: Embedding, parts: Split, threads: int) -> float:
@@ -55,7 +67,10 @@ def held_out_score(embedding: Embedding, parts: Split, threads: int) -> float:
     number = {term: i for i, term in enumerate(embedding.terms)}
 
     def there(table: TypeTable) -> TypeTable:
-        ids = [number.get(parts.graph.terms[subject], -1) if subject >= 0 else -1 for subject in table.subjects.tolist()]
+        ids = [
+            number.get(parts.graph.terms[subject], -1) if subject >= 0 else -1
+            for subject in table.subjects.tolist()
+        ]
         return replace(table, subjects=np.array(ids, np.int32))
 
     known = there(parts.known)
@@ -77,24 +92,50 @@ def best(work: Callable[[], Embedding], runs: int) -> tuple[Embedding, float, fl
 def measure(parts: Split, which: str, config: Config, runs: int) -> dict[str, Any]:
     late = late_triples(parts.graph, which, config.seed)
     with tempfile.TemporaryDirectory() as folder:
-        early, later, everything = (Path(folder) / name for name in ("early.nt", "later.nt", "everything.nt"))
+        early, later, everything = (
+            Path(folder) / name for name in ("early.nt", "later.nt", "everything.nt")
+        )
         for chosen, path in ((~late, early), (late, later), (np.ones_like(late), everything)):
             write_lines(parts.graph, chosen, path)
         before = Run(early, config).embed()
         anew, anew_seconds, anew_cpu = best(lambda: Run(everything, config).embed(), runs)
         updated, seconds, cpu = best(lambda: update(before, later, threads=config.threads), runs)
     change = updated.manifest["updates"][-1]
-    scores = {name: held_out_score(made, parts, config.threads) for name, made in (("before", before), ("anew", anew), ("update", updated))}
-    counts = {"triples": len(late), "added": change["added"], "new terms": change["new_terms"], "placed": change["placed_terms"]}
-    return {**counts, **scores, "anew s": anew_seconds, "update s": seconds, "anew cpu": anew_cpu, "update cpu": cpu}
+    scores = {
+        name: held_out_score(made, parts, config.threads)
+        for name, made in (("before", before), ("anew", anew), ("update", updated))
+    }
+    counts = {
+        "triples": len(late),
+        "added": change["added"],
+        "new terms": change["new_terms"],
+        "placed": change["placed_terms"],
+    }
+    return {
+        **counts,
+        **scores,
+        "anew s": anew_seconds,
+        "update s": seconds,
+        "anew cpu": anew_cpu,
+        "update cpu": cpu,
+    }
 
 
 def summary(measured: list[dict[str, Any]]) -> dict[str, Any]:
     """Counts of the first, means of scores, least seconds."""
-    means = {name: float(np.mean([row[name] for row in measured])) for name in ("before", "anew", "update")}
-    least = {name: min(row[name] for row in measured) for name in ("anew s", "update s", "anew cpu", "update cpu")}
+    means = {
+        name: float(np.mean([row[name] for row in measured]))
+        for name in ("before", "anew", "update")
+    }
+    least = {
+        name: min(row[name] for row in measured)
+        for name in ("anew s", "update s", "anew cpu", "update cpu")
+    }
     worst = min(row["update"] - row["anew"] for row in measured)
-    ratios = {"times as fast": least["anew s"] / least["update s"], "by processor seconds": least["anew cpu"] / least["update cpu"]}
+    ratios = {
+        "times as fast": least["anew s"] / least["update s"],
+        "by processor seconds": least["anew cpu"] / least["update cpu"],
+    }
     return {**measured[0], **means, "worst": worst, **least, **ratios}
 
 
@@ -109,16 +150,28 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     misses: list[str] = []
     for name in options.graphs:
-        configs = [Config(on_error="skip", threads=options.threads, seed=seed) for seed in range(options.seeds)]
+        configs = [
+            Config(on_error="skip", threads=options.threads, seed=seed)
+            for seed in range(options.seeds)
+        ]
         graph = Run(common.graph(options.data, name), configs[0]).read()
         splits = [split(graph, 0.2, config.seed, config.type_predicate) for config in configs]
         for which in ("triples", "subjects"):
-            row = summary([measure(parts, which, config, options.runs) for parts, config in zip(splits, configs, strict=True)])
+            row = summary(
+                [
+                    measure(parts, which, config, options.runs)
+                    for parts, config in zip(splits, configs, strict=True)
+                ]
+            )
             rows.append({"graph": name, "late": which, **row})
             if row["times as fast"] < LEAST_RATIO:
-                misses.append(f"{name}, late {which}: {row['times as fast']:.1f} times as fast, not {LEAST_RATIO:.0f}")
+                misses.append(
+                    f"{name}, late {which}: {row['times as fast']:.1f} times as fast, not {LEAST_RATIO:.0f}"
+                )
             if row["update"] < row["anew"] - MOST_LOSS:
-                misses.append(f"{name}, late {which}: scores {row['update']:.4f}, not {row['anew']:.4f}")
+                misses.append(
+                    f"{name}, late {which}: scores {row['update']:.4f}, not {row['anew']:.4f}"
+                )
     columns = {"graph": "", "late": "", "triples": ",", "added": ",", "new terms": ",", "placed": ",", "before": ".4f", "anew": ".4f",
                "update": ".4f", "worst": "+.4f", "anew s": ".2f", "update s": ".2f", "times as fast": ".1f",
                "by processor seconds": ".1f"}  # fmt: skip

@@ -33,13 +33,22 @@ def on_config(config: Any) -> Any:
     found = {path.stem for path in HOW_TO.glob("*.md")} - {"index"}
     pages = [name for name in ORDER if name in found] + sorted(found - set(ORDER))
     (how_to,) = (entry for entry in config["nav"] if "How to" in entry)
-    how_to["How to"] = [{"Overview": "how-to/index.md"}, *({name: f"how-to/{name}.md"} for name in pages)]
+    how_to["How to"] = [
+        {"Overview": "how-to/index.md"},
+        *({name: f"how-to/{name}.md"} for name in pages),
+    ]
     return config
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Puts the reference where a page has the mark for it."""
-    return markdown.replace(MARK, "\n".join(_section(name, command) for name, command in _commands().items())) if MARK in markdown else markdown
+    return (
+        markdown.replace(
+            MARK, "\n".join(_section(name, command) for name, command in _commands().items())
+        )
+        if MARK in markdown
+        else markdown
+    )
 
 
 def _commands() -> dict[str, Any]:
@@ -53,9 +62,13 @@ def _commands() -> dict[str, Any]:
 
 
 def _section(name: str, command: Any) -> str:
-    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    arguments = [
+        parameter for parameter in command.params if parameter.param_type_name == "argument"
+    ]
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
-    usage = " ".join([f"pyke {name}", *(_argument(argument) for argument in arguments), "[OPTIONS]"])
+    usage = " ".join(
+        [f"pyke {name}", *(_argument(argument) for argument in arguments), "[OPTIONS]"]
+    )
     lines = [
         f"## pyke {name}",
         "",
@@ -68,8 +81,12 @@ def _section(name: str, command: Any) -> str:
         "| argument or option | meaning [default] |",
         "|---|---|",
     ]
-    lines += [f"| `{_argument(argument)}` | {_cell(argument.help or '')} |" for argument in arguments]
-    lines += [f"| {_names(option)} | {_cell(option.help or '')}{_default(option)} |" for option in options]
+    lines += [
+        f"| `{_argument(argument)}` | {_cell(argument.help or '')} |" for argument in arguments
+    ]
+    lines += [
+        f"| {_names(option)} | {_cell(option.help or '')}{_default(option)} |" for option in options
+    ]
     page = HOW_TO / f"{name}.md"
     if page.exists():
         lines += ["", f"How to use it: [{name}](../how-to/{name}.md)."]
@@ -88,7 +105,13 @@ def _names(option: Any) -> str:
 
 def _default(option: Any) -> str:
     """Where the default is not told in the help."""
-    shown = option.required or option.is_flag or option.default is None or callable(option.default) or "[" in (option.help or "")
+    shown = (
+        option.required
+        or option.is_flag
+        or option.default is None
+        or callable(option.default)
+        or "[" in (option.help or "")
+    )
     return " **Required.**" if option.required else "" if shown else f" [{option.default}]"
 
 

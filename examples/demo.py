@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pyke
-from pyke import plots, simulation
+from pyke.simulation import anneal
+from pyke.use import figures
 
 HERE = Path(__file__).parent
 OUTPUT = HERE.parent / "demo"
@@ -23,9 +24,15 @@ def run(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "pyke", *arguments], check=True)
 
 
-def text_map(embedding: pyke.Embedding, chosen: list[int], names: list[str], width: int = 72, height: int = 18) -> str:
+def text_map(
+    embedding: pyke.Embedding,
+    chosen: list[int],
+    names: list[str],
+    width: int = 72,
+    height: int = 18,
+) -> str:
     """The map as text, for a terminal."""
-    points = plots.project(embedding.vectors[chosen])
+    points = figures.project(embedding.vectors[chosen])
     points = (points - points.min(axis=0)) / (points.max(axis=0) - points.min(axis=0))
     rows = [[" "] * (width + 14) for _ in range(height)]
     for name, (x, y) in zip(names, points, strict=True):
@@ -44,13 +51,22 @@ def main() -> None:
     embedding = pyke.load(directory)
     chosen = [i for i, term in enumerate(embedding.terms) if term.startswith(NAMESPACE)]
     names = [embedding.terms[i].removeprefix(NAMESPACE) for i in chosen]
-    classes = {int(subject): embedding.terms[kind].split("#")[-1] for subject, kind in embedding.types}
+    classes = {
+        int(subject): embedding.terms[kind].split("#")[-1] for subject, kind in embedding.types
+    }
     groups = [classes.get(i, "") for i in chosen]
     config = pyke.Config(seed=2)
-    start = simulation.start(len(embedding), config)[:, : config.dimensions]
+    start = anneal.start(len(embedding), config)[:, : config.dimensions]
     picture = OUTPUT / "father.png"
-    plots.before_and_after([("random start", start[chosen]), ("at rest", embedding.vectors[chosen])], names, groups, picture)
-    print(f"\nThe family at rest (two principal components; the picture with the start beside it is {picture}):\n")
+    figures.before_and_after(
+        [("random start", start[chosen]), ("at rest", embedding.vectors[chosen])],
+        names,
+        groups,
+        picture,
+    )
+    print(
+        f"\nThe family at rest (two principal components; the picture with the start beside it is {picture}):\n"
+    )
     print(text_map(embedding, chosen, names))
 
 

@@ -15,8 +15,12 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here; on Debian: apt-get install chromium")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium here; on Debian: apt-get install chromium"
+)
 
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -37,12 +41,33 @@ class Browser:
         self._session: str | None = None
         self.errors: list[str] = []
         self.requests: list[str] = []
-        launch = [sys.executable, "-c", LAUNCH, str(commands), str(answers), CHROMIUM, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
-        self._child = subprocess.Popen(launch, pass_fds=(commands, answers), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        launch = [
+            sys.executable,
+            "-c",
+            LAUNCH,
+            str(commands),
+            str(answers),
+            CHROMIUM,
+            *FLAGS,
+            f"--user-data-dir={folder}",
+            "about:blank",
+        ]
+        self._child = subprocess.Popen(
+            launch,
+            pass_fds=(commands, answers),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(commands)
         os.close(answers)
-        target = next(target for target in self.call("Target.getTargets")["targetInfos"] if target["type"] == "page")
-        self._session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        target = next(
+            target
+            for target in self.call("Target.getTargets")["targetInfos"]
+            if target["type"] == "page"
+        )
+        self._session = self.call(
+            "Target.attachToTarget", targetId=target["targetId"], flatten=True
+        )["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
@@ -57,7 +82,9 @@ class Browser:
     def call(self, method: str, **parameters: Any) -> Any:
         """One command and its answer."""
         self._number += 1
-        message = {"id": self._number, "method": method, "params": parameters} | ({"sessionId": self._session} if self._session else {})
+        message = {"id": self._number, "method": method, "params": parameters} | (
+            {"sessionId": self._session} if self._session else {}
+        )
         os.write(self._send, json.dumps(message).encode() + b"\0")
         while True:
             answer = self._next()
@@ -74,7 +101,10 @@ class Browser:
         message: dict[str, Any] = json.loads(text)
         if message.get("method") == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(message["params"]["exceptionDetails"]))
-        elif message.get("method") == "Log.entryAdded" and message["params"]["entry"]["level"] == "error":
+        elif (
+            message.get("method") == "Log.entryAdded"
+            and message["params"]["entry"]["level"] == "error"
+        ):
             self.errors.append(message["params"]["entry"]["text"])
         elif message.get("method") == "Network.requestWillBeSent":
             self.requests.append(message["params"]["request"]["url"])
@@ -84,11 +114,15 @@ class Browser:
         """Opens a page of ours and waits until it is ready."""
         self.run("window.isOfBefore = true")
         self.call("Page.navigate", url=page.resolve().as_uri())
-        self.wait("!window.isOfBefore && document.documentElement?.dataset.ready === 'yes' && document.documentElement.dataset.drawn")
+        self.wait(
+            "!window.isOfBefore && document.documentElement?.dataset.ready === 'yes' && document.documentElement.dataset.drawn"
+        )
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression."""
-        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
@@ -117,7 +151,10 @@ class Browser:
 def _high_pipe() -> tuple[int, int]:
     """A pipe with descriptors that are not those that the browser wants."""
     ends = os.pipe()
-    high = fcntl.fcntl(ends[0], fcntl.F_DUPFD_CLOEXEC, 10), fcntl.fcntl(ends[1], fcntl.F_DUPFD_CLOEXEC, 10)
+    high = (
+        fcntl.fcntl(ends[0], fcntl.F_DUPFD_CLOEXEC, 10),
+        fcntl.fcntl(ends[1], fcntl.F_DUPFD_CLOEXEC, 10),
+    )
     for end in ends:
         os.close(end)
     return high

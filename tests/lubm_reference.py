@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyke.lubm import Universities
+from pyke.evaluate.lubm import Universities
 
 # SHA-256 of lines with their line feeds. H1: as generated, header included; H2: without header; H3: also without literals.
 # In bytewise order without duplicates: H4 as H1, H5 as H2, H6 without literals but with the header, H7 as H3.
@@ -77,13 +77,49 @@ TOTALS = {
     Universities(10): (20, 1_316_322, 1_272_575, 422_142, 894_180, 850_433, 207_453, 207_426, 14),
     Universities(1, seed=7): (2, 141_679, 137_899, 45_490, 96_189, 92_409, 23_192, 23_165, 14),
     Universities(1, index=754): (2, 107_894, 105_233, 34_639, 73_255, 70_594, 17_955, 17_928, 14),
-    Universities(2, seed=-5, index=40): (4, 267_056, 258_932, 85_532, 181_524, 173_400, 42_800, 42_773, 14),
-    Universities(1, seed=2147483647, index=3): (2, 131_875, 128_428, 42_312, 89_563, 86_116, 21_694, 21_667, 14),
-    Universities(100): (200, 13_875_956, 13_405_381, 4_450_766, 9_425_190, 8_954_615, 2_179_793, 2_179_766, 14),
+    Universities(2, seed=-5, index=40): (
+        4,
+        267_056,
+        258_932,
+        85_532,
+        181_524,
+        173_400,
+        42_800,
+        42_773,
+        14,
+    ),
+    Universities(1, seed=2147483647, index=3): (
+        2,
+        131_875,
+        128_428,
+        42_312,
+        89_563,
+        86_116,
+        21_694,
+        21_667,
+        14,
+    ),
+    Universities(100): (
+        200,
+        13_875_956,
+        13_405_381,
+        4_450_766,
+        9_425_190,
+        8_954_615,
+        2_179_793,
+        2_179_766,
+        14,
+    ),
 }
 
 # Columns of the two tables that follow.
-DATA_SETS = (Universities(1), Universities(5), Universities(10), Universities(100), Universities(1, seed=7))
+DATA_SETS = (
+    Universities(1),
+    Universities(5),
+    Universities(10),
+    Universities(100),
+    Universities(1, seed=7),
+)
 
 # Different rdf:type triples.
 CLASSES_OF = {

@@ -32,7 +32,9 @@ def is_literal(node: str) -> bool:
     return node.startswith('"')
 
 
-def counted(triples: Iterable[Triple], count_literals: bool = False, keep_duplicates: bool = False) -> list[Triple]:
+def counted(
+    triples: Iterable[Triple], count_literals: bool = False, keep_duplicates: bool = False
+) -> list[Triple]:
     """G: the statements that count, each once unless duplicates are kept."""
     kept = [triple for triple in triples if count_literals or not is_literal(triple[2])]
     return kept if keep_duplicates else list(dict.fromkeys(kept))
@@ -79,7 +81,12 @@ def ppmi(joint: int, x: int, y: int, total: int) -> np.float32:
     return np.float32(math.log(ratio)) if ratio > 1 else np.float32(0)
 
 
-def _rows(joint: dict[tuple[Particle, Particle], int], first: Counter[Particle], second: Counter[Particle], total: int) -> Rows:
+def _rows(
+    joint: dict[tuple[Particle, Particle], int],
+    first: Counter[Particle],
+    second: Counter[Particle],
+    total: int,
+) -> Rows:
     rows: Rows = {}
     for (x, y), n in joint.items():
         sigma = ppmi(n, first[x], second[y], total)
@@ -92,7 +99,9 @@ def _rows(joint: dict[tuple[Particle, Particle], int], first: Counter[Particle],
 def ppmi_similarities(graph: Sequence[Triple]) -> Rows:
     """The paper's σ: of two different terms that stand in one triple, over triples."""
     alone: Counter[Particle] = Counter(term for triple in graph for term in terms_of(triple))
-    joint: Counter[tuple[Particle, Particle]] = Counter(pair for triple in graph for pair in combinations(sorted(terms_of(triple)), 2))
+    joint: Counter[tuple[Particle, Particle]] = Counter(
+        pair for triple in graph for pair in combinations(sorted(terms_of(triple)), 2)
+    )
     return _rows(joint, alone, alone, len(graph))
 
 
@@ -113,7 +122,9 @@ def events(graph: Iterable[Triple]) -> Counter[tuple[Particle, Particle]]:
 def context_particles(graph: Sequence[Triple]) -> set[Particle]:
     """Both roles of every predicate, and the contexts that two or more terms share."""
     members = Counter(context for _, context in events(graph))
-    roles: set[Particle] = {("role", p, side) for p in predicates(graph) for side in ("subject", "object")}
+    roles: set[Particle] = {
+        ("role", p, side) for p in predicates(graph) for side in ("subject", "object")
+    }
     return roles | {context for context, n in members.items() if context[0] == "context" and n > 1}
 
 
@@ -130,7 +141,10 @@ def context_similarities(graph: Sequence[Triple]) -> Rows:
     return _rows(joint, of_term, of_context, sum(found.values()))
 
 
-SIMILARITIES: dict[str, Callable[[Sequence[Triple]], Rows]] = {"ppmi": ppmi_similarities, "context": context_similarities}
+SIMILARITIES: dict[str, Callable[[Sequence[Triple]], Rows]] = {
+    "ppmi": ppmi_similarities,
+    "context": context_similarities,
+}
 
 
 def attractors(row: dict[int, float], k: int) -> list[int]:
@@ -138,7 +152,9 @@ def attractors(row: dict[int, float], k: int) -> list[int]:
     return sorted(row, key=lambda y: (-row[y], y))[:k]
 
 
-def may_repel(x: int, chosen: Sequence[int], similar: Collection[int], particles: int, wanted: int) -> bool:
+def may_repel(
+    x: int, chosen: Sequence[int], similar: Collection[int], particles: int, wanted: int
+) -> bool:
     """Whether `chosen` can be N(x): different particles, not x, with σ = 0; `wanted` of them, or all where there are fewer."""
     eligible = set(range(particles)) - set(similar) - {x}
     return set(chosen) <= eligible and len(set(chosen)) == len(chosen) == min(wanted, len(eligible))
@@ -187,7 +203,11 @@ def _force(system: System, x: int, positions: list[Vector]) -> Vector:
         square = max(TINY, distance(here, positions[y]) ** 2)
         for i, there in enumerate(positions[y]):
             difference = there - here[i]
-            force[i] -= system.omega * difference / (square if system.repulsion == "radial" else max(TINY, difference**2))
+            force[i] -= (
+                system.omega
+                * difference
+                / (square if system.repulsion == "radial" else max(TINY, difference**2))
+            )
     return force
 
 
@@ -202,23 +222,39 @@ def objective(system: System, positions: list[Vector]) -> float:
 
 def rescaled(positions: list[Vector]) -> list[Vector]:
     """Every dimension moved into [0, 1]; one without width becomes 0."""
-    least, greatest = [min(column) for column in zip(*positions, strict=True)], [max(column) for column in zip(*positions, strict=True)]
-    return [[(a - low) / (high - low) if high > low else 0.0 for a, low, high in zip(x, least, greatest, strict=True)] for x in positions]
+    least, greatest = (
+        [min(column) for column in zip(*positions, strict=True)],
+        [max(column) for column in zip(*positions, strict=True)],
+    )
+    return [
+        [
+            (a - low) / (high - low) if high > low else 0.0
+            for a, low, high in zip(x, least, greatest, strict=True)
+        ]
+        for x in positions
+    ]
 
 
 def step(system: System, positions: list[Vector], energy: float) -> Step:
     """One simultaneous update: x ← x + E · force, all from the positions before."""
     moves = [[energy * f for f in _force(system, x, positions)] for x in range(len(positions))]
-    after = [[a + move for a, move in zip(x, moved, strict=True)] for x, moved in zip(positions, moves, strict=True)]
+    after = [
+        [a + move for a, move in zip(x, moved, strict=True)]
+        for x, moved in zip(positions, moves, strict=True)
+    ]
     moved = sum(math.sqrt(sum(move**2 for move in moved)) for moved in moves)
     return Step(rescaled(after) if system.rescale else after, objective(system, positions), moved)
 
 
-def run(system: System, positions: list[Vector], energy_release: float, iterations: int) -> list[Step]:
+def run(
+    system: System, positions: list[Vector], energy_release: float, iterations: int
+) -> list[Step]:
     """Algorithm 1 without its stop rules."""
     steps: list[Step] = []
     for t in range(iterations):
-        steps.append(step(system, steps[-1].positions if steps else positions, 1 - t * energy_release))
+        steps.append(
+            step(system, steps[-1].positions if steps else positions, 1 - t * energy_release)
+        )
     return steps
 
 
@@ -230,7 +266,9 @@ def run(system: System, positions: list[Vector], energy_release: float, iteratio
 def nearest(vectors: Sequence[Vector], query: Vector, k: int, without: int = -1) -> list[int]:
     """The k rows closest to a query, equals by smaller id."""
     others = [y for y in range(len(vectors)) if y != without]
-    return sorted(others, key=lambda y: (sum((a - b) ** 2 for a, b in zip(vectors[y], query, strict=True)), y))[:k]
+    return sorted(
+        others, key=lambda y: (sum((a - b) ** 2 for a, b in zip(vectors[y], query, strict=True)), y)
+    )[:k]
 
 
 def cosine_of_types(own: Collection[str], found: Counter[str]) -> float:
@@ -243,7 +281,9 @@ def type_prediction(vectors: Sequence[Vector], types_of: Sequence[set[str]], mu:
     """Mean over S of cos(type(x), Σ type(y) over the μ nearest y); row x of both arguments is the same member of S."""
     score = 0.0
     for x, own in enumerate(types_of):
-        score += cosine_of_types(own, Counter(name for y in nearest(vectors, vectors[x], mu, x) for name in types_of[y]))
+        score += cosine_of_types(
+            own, Counter(name for y in nearest(vectors, vectors[x], mu, x) for name in types_of[y])
+        )
     return score / len(types_of)
 
 
@@ -268,11 +308,17 @@ class Withheld:
     def votes(self, x: int, mu: int) -> Counter[str]:
         """How many of the μ nearest have each class."""
         query = self.queries[x]
-        return Counter() if query is None else Counter(name for y in nearest(self.points, query, mu) for name in self.known[y])
+        return (
+            Counter()
+            if query is None
+            else Counter(name for y in nearest(self.points, query, mu) for name in self.known[y])
+        )
 
     def score(self, mu: int) -> float:
         """The paper's score, of those who were asked; 0 for one of whom nothing is known."""
-        return sum(cosine_of_types(own, self.votes(x, mu)) for x, own in enumerate(self.truth)) / len(self.truth)
+        return sum(
+            cosine_of_types(own, self.votes(x, mu)) for x, own in enumerate(self.truth)
+        ) / len(self.truth)
 
     def top_1(self, mu: int) -> float:
         """The part whose most frequent class, the first of equals, is one of theirs."""
@@ -284,17 +330,28 @@ class Withheld:
 
     def f1(self, mu: int) -> tuple[float, float]:
         """Micro and macro F1, if a class is predicted that half of the neighbours have."""
-        guessed = {(x, name) for x in range(len(self.truth)) for name, n in self.votes(x, mu).items() if 2 * n >= mu}
+        guessed = {
+            (x, name)
+            for x in range(len(self.truth))
+            for name, n in self.votes(x, mu).items()
+            if 2 * n >= mu
+        }
         true = {(x, name) for x, own in enumerate(self.truth) for name in own}
 
         def f1_of(guesses: set[tuple[int, str]], truths: set[tuple[int, str]]) -> float:
             if not guesses & truths:
                 return 0.0
-            precision, recall = len(guesses & truths) / len(guesses), len(guesses & truths) / len(truths)
+            precision, recall = (
+                len(guesses & truths) / len(guesses),
+                len(guesses & truths) / len(truths),
+            )
             return 2 * precision * recall / (precision + recall)
 
         each = [
-            f1_of({pair for pair in guessed if pair[1] == name}, {pair for pair in true if pair[1] == name})
+            f1_of(
+                {pair for pair in guessed if pair[1] == name},
+                {pair for pair in true if pair[1] == name},
+            )
             for name in sorted({name for _, name in guessed | true})
         ]
         return f1_of(guessed, true), sum(each) / len(each)
@@ -315,10 +372,17 @@ def purity(labels: Sequence[int], types_of: Sequence[set[str]], with_noise: bool
     for cluster in sorted(set(labels) - (set() if with_noise else {-1})):
         members = [types_of[x] for x, label in enumerate(labels) if label == cluster]
         sizes.append(len(members))
-        each.append(sum(cosine_of_types(x, Counter(y)) for x in members for y in members) / len(members) ** 2)
+        each.append(
+            sum(cosine_of_types(x, Counter(y)) for x in members for y in members)
+            / len(members) ** 2
+        )
     if not each:
         return Purity(0.0, 0.0, 0.0)
-    return Purity(sum(each) / len(each), sum(n * p for n, p in zip(sizes, each, strict=True)) / sum(sizes), sum(each))
+    return Purity(
+        sum(each) / len(each),
+        sum(n * p for n, p in zip(sizes, each, strict=True)) / sum(sizes),
+        sum(each),
+    )
 
 
 def core_distance(points: Sequence[Vector], x: int, min_samples: int) -> float:
@@ -329,7 +393,10 @@ def core_distance(points: Sequence[Vector], x: int, min_samples: int) -> float:
 def spanning_tree_weights(points: Sequence[Vector], min_samples: int) -> list[float]:
     """The weights of a least spanning tree under mutual reachability, ascending: Kruskal's algorithm. All such trees have the same."""
     core = [core_distance(points, x, min_samples) for x in range(len(points))]
-    edges = sorted((max(core[x], core[y], distance(points[x], points[y])), x, y) for x, y in combinations(range(len(points)), 2))
+    edges = sorted(
+        (max(core[x], core[y], distance(points[x], points[y])), x, y)
+        for x, y in combinations(range(len(points)), 2)
+    )
     part = list(range(len(points)))
     weights = []
     for weight, x, y in edges:
@@ -343,7 +410,9 @@ def spanning_tree_weights(points: Sequence[Vector], min_samples: int) -> list[fl
 def roles(graph: Iterable[Triple], term: str) -> set[tuple[str, str]]:
     """(predicate, side) of all statements about a term; the giving of types is none."""
     ordinary = [(s, p, o) for s, p, o in graph if p != RDF_TYPE or is_literal(o)]
-    return {(p, "subject") for s, p, _ in ordinary if s == term} | {(p, "object") for _, p, o in ordinary if o == term}
+    return {(p, "subject") for s, p, _ in ordinary if s == term} | {
+        (p, "object") for _, p, o in ordinary if o == term
+    }
 
 
 def votes(graph: Sequence[Triple], vectors: dict[str, Vector], asked: str, mu: int) -> Counter[str]:
@@ -351,4 +420,10 @@ def votes(graph: Sequence[Triple], vectors: dict[str, Vector], asked: str, mu: i
     typed = sorted(typed_subjects(graph) - {asked})
     voters = [typed[y] for y in nearest([vectors[name] for name in typed], vectors[asked], mu)]
     own = roles(graph, asked)
-    return Counter(kind for voter in voters if own & roles(graph, voter) for s, kind in types(graph) if s == voter)
+    return Counter(
+        kind
+        for voter in voters
+        if own & roles(graph, voter)
+        for s, kind in types(graph)
+        if s == voter
+    )

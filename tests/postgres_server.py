@@ -43,7 +43,9 @@ def running_server() -> Iterator[Server]:
     assert spec is not None
     assert spec.submodule_search_locations
     package = Path(spec.submodule_search_locations[0])
-    folder = Path(tempfile.mkdtemp(prefix="pyke-postgres-", dir="/tmp"))  # the names of sockets must be short
+    folder = Path(
+        tempfile.mkdtemp(prefix="pyke-postgres-", dir="/tmp")
+    )  # the names of sockets must be short
     home, data = folder / "pginstall", folder / "data"
     account: dict[str, Any] = {}
     if os.geteuid() == 0:
@@ -54,15 +56,38 @@ def running_server() -> Iterator[Server]:
     def run(program: str, *arguments: str) -> None:
         command = [str(home / "bin" / program), "-D", str(data), *arguments]
         environment = {"LD_LIBRARY_PATH": str(home / "lib")}
-        done = subprocess.run(command, **account, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            command,
+            **account,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         assert done.returncode == 0, done.stdout
 
     try:
         shutil.copytree(package / "pginstall", home)
         shutil.copytree(package.with_name("pgserver.libs"), home / "lib", dirs_exist_ok=True)
-        run("initdb", "--username=postgres", "--auth=trust", "--encoding=utf8", "--locale=C", "--no-sync")
+        run(
+            "initdb",
+            "--username=postgres",
+            "--auth=trust",
+            "--encoding=utf8",
+            "--locale=C",
+            "--no-sync",
+        )
         (data / "pg_hba.conf").write_text(WHO_MAY)
-        run("pg_ctl", "--wait", "--log", str(folder / "log"), "-o", f"-k {folder} -c listen_addresses='' -c fsync=off", "start")
+        run(
+            "pg_ctl",
+            "--wait",
+            "--log",
+            str(folder / "log"),
+            "-o",
+            f"-k {folder} -c listen_addresses='' -c fsync=off",
+            "start",
+        )
         try:
             yield Server(folder)
         finally:

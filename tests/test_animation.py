@@ -15,11 +15,14 @@ from PIL import Image
 import pyke as package
 from browser import Browser, needs_chromium
 from conftest import Command
-from pyke import animation, maps, plots, search, simulation
-from pyke.embedding import Embedding
+from pyke.core.progress import Progress
+from pyke.embedding.embedding import Embedding
 from pyke.errors import UsageError
-from pyke.maps import View
-from pyke.progress import Progress
+from pyke.simulation import anneal
+from pyke.use.maps import drawing, figure
+from pyke.use.maps import film as film_module
+from pyke.use.maps.drawing import View
+from pyke.use.neighbours import search
 
 ALL = np.arange(79, dtype=np.int32)
 
@@ -30,9 +33,9 @@ def embedding(typed: Path) -> Embedding:
 
 
 def test_a_film_begins_at_the_random_start_and_ends_at_the_embedding(embedding: Embedding) -> None:
-    numbers, frames = animation.film(embedding, View(), ALL, Progress())
+    numbers, frames = film_module.film(embedding, View(), ALL, Progress())
     axes = search.principal_axes(embedding.vectors, 2)
-    start = simulation.start(len(embedding), embedding.config())[:, :8]
+    start = anneal.start(len(embedding), embedding.config())[:, :8]
     assert numbers == list(range(len(embedding.manifest["history"]) + 1))
     assert frames.shape == (len(numbers), 79, 2)
     assert np.array_equal(frames[0], search.project_on(start, *axes))
@@ -40,24 +43,28 @@ def test_a_film_begins_at_the_random_start_and_ends_at_the_embedding(embedding: 
     assert all(not np.array_equal(a, b) for a, b in pairwise(frames))
 
 
-def test_of_a_long_run_some_iterations_are_kept_and_the_last(embedding: Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
-    every, all_frames = animation.film(embedding, View(), ALL, Progress())
-    monkeypatch.setattr(animation, "MOST_FRAMES", 10)
-    numbers, frames = animation.film(embedding, View(), ALL, Progress())
+def test_of_a_long_run_some_iterations_are_kept_and_the_last(
+    embedding: Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every, all_frames = film_module.film(embedding, View(), ALL, Progress())
+    monkeypatch.setattr(film_module, "MOST_FRAMES", 10)
+    numbers, frames = film_module.film(embedding, View(), ALL, Progress())
     assert numbers == [*range(0, every[-1], 3), every[-1]]
     assert np.array_equal(frames, all_frames[numbers])
 
 
 def test_pictures_between_iterations_are_between_them() -> None:
     frames = np.array([[[0, 0]], [[3, 6]]], np.float32)
-    between, captions = animation._in_between(frames, [0, 5])
+    between, captions = film_module._in_between(frames, [0, 5])
     assert np.allclose(between[:, 0], [[0, 0], [1, 2], [2, 4], [3, 6]])
     assert captions == ["iteration 0 of 5"] * 2 + ["iteration 5 of 5"] * 2
-    assert animation._times_shown(4) == [1 + 12, 1, 1, 1 + 30]
+    assert film_module._times_shown(4) == [1 + 12, 1, 1, 1 + 30]
 
 
-def test_a_gif_moves_and_goes_round(embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(animation, "PICTURES_PER_FRAME", 1)
+def test_a_gif_moves_and_goes_round(
+    embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(film_module, "PICTURES_PER_FRAME", 1)
     drawn = embedding.plot(tmp_path / "film.gif", animate=True, sample=40)
     assert (drawn.points, drawn.left_out) == (40, 39)
     film: Any
@@ -72,8 +79,10 @@ def test_a_gif_moves_and_goes_round(embedding: Embedding, tmp_path: Path, monkey
     assert pictures[1][5, -5].tolist() == [255, 255, 255]
 
 
-def test_a_film_has_two_thousand_points_unless_told(embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(animation, "SAMPLE", 20)
+def test_a_film_has_two_thousand_points_unless_told(
+    embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(film_module, "SAMPLE", 20)
     assert embedding.plot(tmp_path / "a.html", animate=True).points == 20
     assert embedding.plot(tmp_path / "b.html", animate=True, sample=50).points == 50
 
@@ -92,7 +101,13 @@ def test_a_film_has_two_thousand_points_unless_told(embedding: Embedding, tmp_pa
     ],
 )
 def test_what_cannot_be_filmed_is_told(
-    pyke: Command, embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, said: str
+    pyke: Command,
+    embedding: Embedding,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
+    said: str,
 ) -> None:
     embedding.save(tmp_path / "out")
     monkeypatch.chdir(tmp_path)
@@ -105,14 +120,16 @@ def test_what_cannot_be_filmed_is_told(
 def test_more_points_than_are_drawn_one_by_one_are_refused_before_the_work(
     embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plots, "POINTS_UP_TO", 40)
-    monkeypatch.setattr(animation, "film", None)  # the work
+    monkeypatch.setattr(figure, "POINTS_UP_TO", 40)
+    monkeypatch.setattr(film_module, "film", None)  # the work
     with pytest.raises(UsageError, match="not 50; lower --sample"):
         embedding.plot(tmp_path / "film.gif", animate=True, sample=50)
 
 
-def test_a_page_of_a_film_says_how_many_terms_are_in_it(embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maps, "NAMED_UP_TO", 30)
+def test_a_page_of_a_film_says_how_many_terms_are_in_it(
+    embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drawing, "NAMED_UP_TO", 30)
     drawn = embedding.plot(tmp_path / "film.html", animate=True)
     assert (drawn.points, drawn.named) == (79, 30)
     assert "The terms of 30 points" in " ".join(drawn.notes())
@@ -121,32 +138,53 @@ def test_a_page_of_a_film_says_how_many_terms_are_in_it(embedding: Embedding, tm
 def test_an_updated_embedding_is_not_filmed(embedding: Embedding, tmp_path: Path) -> None:
     """A run from the start would end somewhere else."""
     with pytest.raises(UsageError, match="was updated"):
-        embedding.update(np.array([["http://e/new", "http://e/uses", "http://e/hermit"]])).plot(tmp_path / "film.html", animate=True)
+        embedding.update(np.array([["http://e/new", "http://e/uses", "http://e/hermit"]])).plot(
+            tmp_path / "film.html", animate=True
+        )
 
 
-@pytest.mark.skipif(not shutil.which("ffmpeg"), reason="no ffmpeg here; on Debian: apt-get install ffmpeg")
+@pytest.mark.skipif(
+    not shutil.which("ffmpeg"), reason="no ffmpeg here; on Debian: apt-get install ffmpeg"
+)
 def test_an_mp4_has_all_pictures(embedding: Embedding, tmp_path: Path) -> None:
     embedding.plot(tmp_path / "film.mp4", animate=True, sample=40)
     decoded = subprocess.run(
-        ["ffmpeg", "-v", "error", "-i", tmp_path / "film.mp4", "-f", "framemd5", "-"], capture_output=True, text=True, check=True
+        ["ffmpeg", "-v", "error", "-i", tmp_path / "film.mp4", "-f", "framemd5", "-"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     pictures = [line for line in decoded.stdout.splitlines() if not line.startswith("#")]
-    assert len(pictures) == sum(animation._times_shown(animation.PICTURES_PER_FRAME * len(embedding.manifest["history"]) + 1))
+    assert len(pictures) == sum(
+        film_module._times_shown(
+            film_module.PICTURES_PER_FRAME * len(embedding.manifest["history"]) + 1
+        )
+    )
 
 
 @needs_chromium
-def test_a_page_plays_the_film(embedding: Embedding, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_page_plays_the_film(
+    embedding: Embedding, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     embedding.plot(tmp_path / "film.html", animate=True)
-    _, frames = animation.film(embedding, View(), maps.choose(embedding, View(sample=2000)).ids, Progress())
+    _, frames = film_module.film(
+        embedding, View(), drawing.choose(embedding, View(sample=2000)).ids, Progress()
+    )
     page = Browser(tmp_path_factory.mktemp("profile"))
     try:
         page.open(tmp_path / "film.html")
         assert page.run("[...flat.slice(0, 10)]") == pytest.approx(frames[-1].ravel()[:10].tolist())
         page.run("element('frame').value = 1.5; element('frame').dispatchEvent(new Event('input'))")
-        assert page.run("[...flat.slice(0, 10)]") == pytest.approx(((frames[1] + frames[2]) / 2).ravel()[:10].tolist(), rel=1e-4, abs=1e-5)
-        page.run("element('frame').value = frames - 1.3; element('frame').dispatchEvent(new Event('input')); element('play').click()")
+        assert page.run("[...flat.slice(0, 10)]") == pytest.approx(
+            ((frames[1] + frames[2]) / 2).ravel()[:10].tolist(), rel=1e-4, abs=1e-5
+        )
+        page.run(
+            "element('frame').value = frames - 1.3; element('frame').dispatchEvent(new Event('input')); element('play').click()"
+        )
         page.wait("element('play').textContent === 'Play'")
-        assert page.run("view.frame === frames - 1 && element('when').textContent") == str(len(frames) - 1)
+        assert page.run("view.frame === frames - 1 && element('when').textContent") == str(
+            len(frames) - 1
+        )
         assert page.errors == []
     finally:
         page.close()

@@ -13,17 +13,25 @@ from hypothesis import strategies as st
 import oracle
 from conftest import CRAFTS, FAMILY, TYPE, crafts
 from oracle import RDF_TYPE, Triple
-from pyke import calibration as module
-from pyke import plots
-from pyke.calibration import PARTS, Calibration, calibrate, hold_ballot, isotonic, reliability_figure, reliability_table
 from pyke.config import Config
+from pyke.core.progress import Progress
 from pyke.errors import NothingToScore
-from pyke.evaluate.held_out import split
-from pyke.evaluate.type_prediction import TypeTable
-from pyke.graph import Graph
-from pyke.pipeline import Run
-from pyke.prediction import predict_types
-from pyke.progress import Progress
+from pyke.graph.graph import Graph
+from pyke.pipeline.embed import Run
+from pyke.use import figures
+from pyke.use.types import calibration
+from pyke.use.types.calibration import (
+    PARTS,
+    Calibration,
+    calibrate,
+    hold_ballot,
+    isotonic,
+    reliability_figure,
+    reliability_table,
+)
+from pyke.use.types.held_out import split
+from pyke.use.types.predict import predict_types
+from pyke.use.types.votes import TypeTable
 from test_ids import GRAPHS, as_meant, as_text, graph_of, many, triples_in
 
 CONFIG = Config(dimensions=5, seed=3)
@@ -39,15 +47,25 @@ def noisy_crafts(members: int, seed: int = 0, homepages: int = 0) -> str:
             lines.append(f"{who} {TYPE} <http://e/{craft}> .\n")
             for _ in range(3):
                 of = craft if random.random() < 2 / 3 else random.choice(CRAFTS)
-                lines.append(f"{who} <http://e/uses> <http://e/{of}/tool{random.randrange(12)}> .\n")
+                lines.append(
+                    f"{who} <http://e/uses> <http://e/{of}/tool{random.randrange(12)}> .\n"
+                )
             if m < homepages:
                 lines.append(f"{who} <http://e/homepage> <http://e/{craft}/{m}.html> .\n")
     return "".join(lines)
 
 
-@given(st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 1.0]), st.integers(1, 50)), min_size=1, max_size=20))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 1.0]), st.integers(1, 50)),
+        min_size=1,
+        max_size=20,
+    )
+)
 @many(200)
-def test_the_rising_sequence_is_that_of_scipy_and_scikit_learn(pairs: list[tuple[float, int]]) -> None:
+def test_the_rising_sequence_is_that_of_scipy_and_scikit_learn(
+    pairs: list[tuple[float, int]],
+) -> None:
     from scipy.optimize import isotonic_regression
     from sklearn.isotonic import isotonic_regression as of_sklearn
 
@@ -74,23 +92,31 @@ def test_votes_that_were_right_less_often_than_fewer_votes_count_like_these() ->
 
 
 def test_a_single_prediction_is_hardly_believed() -> None:
-    assert Calibration(np.array([0, 1]), np.array([0, 1]), 1, 1).confidences[1] == pytest.approx(2 / 3)
+    assert Calibration(np.array([0, 1]), np.array([0, 1]), 1, 1).confidences[1] == pytest.approx(
+        2 / 3
+    )
 
 
 @given(GRAPHS, st.integers(1, 3), st.booleans())
 @many(120)
-def test_those_vote_who_are_near_and_have_a_role_in_common(triples: list[Triple], mu: int, count_literals: bool) -> None:
+def test_those_vote_who_are_near_and_have_a_role_in_common(
+    triples: list[Triple], mu: int, count_literals: bool
+) -> None:
     triples = [(s, RDF_TYPE if n % 3 == 0 else p, o) for n, (s, p, o) in enumerate(triples)]
     graph = graph_of(as_text(triples), count_literals=count_literals)
     meant = oracle.counted(as_meant(triples), count_literals=count_literals)
     table = TypeTable.of(graph.types)
     assume(len(table) > mu)
-    vectors = np.random.default_rng(len(triples)).normal(size=(len(graph.terms), 4)).astype(np.float32)
+    vectors = (
+        np.random.default_rng(len(triples)).normal(size=(len(graph.terms), 4)).astype(np.float32)
+    )
     named = dict(zip(graph.terms, vectors.tolist(), strict=True))
     asked = np.arange(len(graph.terms), dtype=np.int32)
     ballot = hold_ballot(vectors, graph, table, asked, mu, CONFIG, exact=None, progress=Progress())
     found: dict[str, Counter[str]] = {name: Counter() for name in graph.terms}
-    for who, kind, votes in zip(ballot.who.tolist(), ballot.classes.tolist(), ballot.votes.tolist(), strict=True):
+    for who, kind, votes in zip(
+        ballot.who.tolist(), ballot.classes.tolist(), ballot.votes.tolist(), strict=True
+    ):
         found[graph.terms[int(asked[who])]][graph.terms[int(table.class_ids[kind])]] = votes
     assert found == {name: oracle.votes(meant, named, name, mu) for name in graph.terms}
 
@@ -133,20 +159,25 @@ def test_somebody_of_whom_nothing_else_is_said_is_not_asked() -> None:
 def test_nobody_is_asked_twice() -> None:
     graph = graph_of(crafts(8))
     asked = [split(graph, 1 / PARTS, 5, RDF_TYPE, part) for part in range(PARTS)]
-    names = [parts.graph.terms[s] for parts in asked for s in parts.asked.subjects.tolist() if s >= 0]
+    names = [
+        parts.graph.terms[s] for parts in asked for s in parts.asked.subjects.tolist() if s >= 0
+    ]
     assert len(names) == len(set(names)) == 24
 
 
 def test_a_part_suffices_if_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_of(noisy_crafts(10))
-    monkeypatch.setattr(module, "ENOUGH", 7)
+    monkeypatch.setattr(calibration, "ENOUGH", 7)
     assert calibrate(graph, CONFIG, 3).subjects == 12
 
 
 @pytest.mark.parametrize("similarity", ["context", "ppmi"])
 def test_the_number_of_threads_changes_nothing(similarity: str) -> None:
     graph = graph_of(noisy_crafts(30))
-    one, three = (calibrate(graph, Config(dimensions=5, threads=threads, similarity=similarity), 5) for threads in (1, 3))
+    one, three = (
+        calibrate(graph, Config(dimensions=5, threads=threads, similarity=similarity), 5)
+        for threads in (1, 3)
+    )
     assert (one.made == three.made).all()
     assert (one.right == three.right).all()
 
@@ -160,7 +191,11 @@ def test_more_neighbours_than_are_left_are_refused() -> None:
 
 def test_two_typed_subjects_are_too_few() -> None:
     with pytest.raises(NothingToScore, match="leaves nobody"):
-        calibrate(graph_of(f"<e:a> {TYPE} <e:c> .\n<e:b> {TYPE} <e:d> .\n<e:a> <e:p> <e:b> .\n"), CONFIG, 1)
+        calibrate(
+            graph_of(f"<e:a> {TYPE} <e:c> .\n<e:b> {TYPE} <e:d> .\n<e:a> <e:p> <e:b> .\n"),
+            CONFIG,
+            1,
+        )
 
 
 def test_what_is_promised_comes_true_on_types_that_nobody_saw() -> None:
@@ -170,15 +205,21 @@ def test_what_is_promised_comes_true_on_types_that_nobody_saw() -> None:
     """
     graph = graph_of(noisy_crafts(1000))
     parts = split(graph, 0.2, 1, RDF_TYPE)
-    found = predict_types(Run(None, Config(dimensions=10)).embed_graph(parts.graph), min_confidence=0)
+    found = predict_types(
+        Run(None, Config(dimensions=10)).embed_graph(parts.graph), min_confidence=0
+    )
     asked = np.isin(found.subjects, parts.asked.subjects)
     truth = np.array([prediction.term.startswith(f"{prediction.type}/") for prediction in found])
     for chosen in (found.votes <= 4, found.votes > 4, found.votes >= 9, found.votes > 0):
         promised, right = found.confidences[asked & chosen], truth[asked & chosen]
-        error = (promised * (1 - promised)).mean() ** 0.5 * (1 / len(right) + 1 / (4 * len(right))) ** 0.5
+        error = (promised * (1 - promised)).mean() ** 0.5 * (
+            1 / len(right) + 1 / (4 * len(right))
+        ) ** 0.5
         assert len(right) > 100
         assert abs(promised.mean() - right.mean()) < 3 * error
-    assert truth[asked & (found.votes >= 9)].mean() > truth[asked & (found.votes <= 4)].mean() + 0.5, "votes tell something"
+    assert (
+        truth[asked & (found.votes >= 9)].mean() > truth[asked & (found.votes <= 4)].mean() + 0.5
+    ), "votes tell something"
 
 
 def test_home_pages_are_no_people() -> None:
@@ -191,7 +232,9 @@ def test_home_pages_are_no_people() -> None:
 
 
 def test_one_typed_home_page_lets_the_others_have_voters() -> None:
-    text = noisy_crafts(40, homepages=10) + "".join(f"<http://e/{craft}/0.html> {TYPE} <http://e/Page> .\n" for craft in CRAFTS)
+    text = noisy_crafts(40, homepages=10) + "".join(
+        f"<http://e/{craft}/0.html> {TYPE} <http://e/Page> .\n" for craft in CRAFTS
+    )
     found = predict_types(Run(None, CONFIG).embed_graph(graph_of(text)), min_confidence=0)
     pages = [prediction for prediction in found if prediction.term.endswith(".html")]
     assert pages
@@ -211,4 +254,6 @@ def test_a_table_tells_how_often_predictions_were_right() -> None:
 @pytest.mark.parametrize("mu", [1, 10, 50])
 def test_a_figure_shows_it(mu: int) -> None:
     made = np.arange(mu + 1)
-    assert plots.drawn(reliability_figure(Calibration(made, made // 2, 9, 9)), "png").startswith(b"\x89PNG")
+    assert figures.drawn(reliability_figure(Calibration(made, made // 2, 9, 9)), "png").startswith(
+        b"\x89PNG"
+    )

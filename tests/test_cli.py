@@ -25,11 +25,15 @@ def process(*arguments: str | Path, limit: int = 0) -> subprocess.CompletedProce
         [sys.executable, "-m", "pyke", *map(str, arguments)],
         capture_output=True,
         text=True,
-        preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))) if limit else None,
+        preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        if limit
+        else None,
     )
 
 
-def test_embed_shows_counts_stages_and_why_it_stopped(pyke: Command, family: Path, tmp_path: Path) -> None:
+def test_embed_shows_counts_stages_and_why_it_stopped(
+    pyke: Command, family: Path, tmp_path: Path
+) -> None:
     run = pyke("embed", family, "-o", tmp_path / "out", "--dimensions", "5")
     assert run.returncode == 0, run.stderr
     for words in (
@@ -55,7 +59,16 @@ def test_embed_speaks_json(pyke: Command, family: Path, tmp_path: Path) -> None:
 
 def test_info_has_the_promised_keys(pyke: Command, family: Path) -> None:
     counts = json.loads(pyke("info", family, "--json").stdout)
-    wanted = {"triples": 8, "terms": 9, "typed_subjects": 5, "classes": 2, "literals": 2, "blank_nodes": 0, "duplicates": 0, "errors": 0}
+    wanted = {
+        "triples": 8,
+        "terms": 9,
+        "typed_subjects": 5,
+        "classes": 2,
+        "literals": 2,
+        "blank_nodes": 0,
+        "duplicates": 0,
+        "errors": 0,
+    }
     assert {key: counts[key] for key in wanted} == wanted
 
 
@@ -76,27 +89,41 @@ def test_info_counts_what_cannot_be_embedded(pyke: Command, tmp_path: Path) -> N
 
 
 def test_info_reads_standard_input(pyke: Command) -> None:
-    assert json.loads(pyke("info", "-", "--format", "ntriples", "--json", stdin=FAMILY.encode()).stdout)["triples"] == 8
+    assert (
+        json.loads(
+            pyke("info", "-", "--format", "ntriples", "--json", stdin=FAMILY.encode()).stdout
+        )["triples"]
+        == 8
+    )
 
 
 def test_nearest_prints_a_table_or_json(pyke: Command, family: Path, tmp_path: Path) -> None:
     pyke("embed", family, "-o", tmp_path / "out")
     assert "http://e/" in pyke("nearest", tmp_path / "out", "http://e/anna", "-k", "2").stdout
-    neighbours = json.loads(pyke("nearest", tmp_path / "out", "<http://e/michelle>", "-k", "8", "--json").stdout)
+    neighbours = json.loads(
+        pyke("nearest", tmp_path / "out", "<http://e/michelle>", "-k", "8", "--json").stdout
+    )
     assert len(neighbours) == 8
-    assert [neighbour["label"] for neighbour in neighbours if neighbour["term"] == "http://e/anna"] == ["Anna"]
+    assert [
+        neighbour["label"] for neighbour in neighbours if neighbour["term"] == "http://e/anna"
+    ] == ["Anna"]
 
 
 def test_labels_cannot_speak_to_the_terminal(pyke: Command, tmp_path: Path) -> None:
     path = tmp_path / "evil.nt"
-    path.write_text(FAMILY + '<http://e/heinz> <http://www.w3.org/2000/01/rdf-schema#label> "\\u001B[31m[bold]x\\r" .\n')
+    path.write_text(
+        FAMILY
+        + '<http://e/heinz> <http://www.w3.org/2000/01/rdf-schema#label> "\\u001B[31m[bold]x\\r" .\n'
+    )
     pyke("embed", path, "-o", tmp_path / "out")
     shown = pyke("nearest", tmp_path / "out", "http://e/anna").stdout
     assert "\x1b" not in shown
     assert "\\u001b[31m[bold]x\\u000d" in shown
 
 
-def test_verify_says_what_is_sound_and_what_is_not(pyke: Command, family: Path, tmp_path: Path) -> None:
+def test_verify_says_what_is_sound_and_what_is_not(
+    pyke: Command, family: Path, tmp_path: Path
+) -> None:
     pyke("embed", family, "-o", tmp_path / "out")
     assert "whole and sound" in pyke("verify", tmp_path / "out").stdout
     with (tmp_path / "out" / "vectors.npy").open("r+b") as file:
@@ -142,7 +169,12 @@ def test_plan_prints_stages_and_refuses_what_does_not_fit(pyke: Command, family:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
 def test_bad_input_has_its_exit_code_and_says_what_to_do(
-    pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, words: str
+    pyke: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     contents = {
@@ -178,7 +210,18 @@ def test_a_full_disk_leaves_the_old_output_as_it_was(tmp_path: Path) -> None:
 
 def _started(path: Path, output: Path) -> subprocess.Popen[bytes]:
     """A long run that has written its first checkpoint of positions."""
-    command = [sys.executable, "-m", "pyke", "embed", str(path), "-o", str(output), "--dimensions", "4", *MANY_ITERATIONS]
+    command = [
+        sys.executable,
+        "-m",
+        "pyke",
+        "embed",
+        str(path),
+        "-o",
+        str(output),
+        "--dimensions",
+        "4",
+        *MANY_ITERATIONS,
+    ]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     manifest = output.parent / f".{output.name}.pyke" / "positions" / "manifest.json"
     deadline = time.monotonic() + 120
@@ -189,8 +232,12 @@ def _started(path: Path, output: Path) -> subprocess.Popen[bytes]:
     return child
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path: Path, number: signal.Signals, code: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
+)
+def test_a_stopped_run_goes_on_to_the_same_bits(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(random_graph(400))
     child = _started(path, tmp_path / "out")
@@ -200,7 +247,9 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path: Path, number: signal.S
     arguments = ("--dimensions", "4", *MANY_ITERATIONS[:-1], "1000")
     assert process("embed", path, "-o", tmp_path / "out", "--resume", *arguments).returncode == 0
     assert process("embed", path, "-o", tmp_path / "whole", *arguments).returncode == 0
-    assert (tmp_path / "out" / "vectors.npy").read_bytes() == (tmp_path / "whole" / "vectors.npy").read_bytes()
+    assert (tmp_path / "out" / "vectors.npy").read_bytes() == (
+        tmp_path / "whole" / "vectors.npy"
+    ).read_bytes()
     assert not list(tmp_path.glob(".*"))
 
 
@@ -223,11 +272,18 @@ def test_help_and_version_are_there() -> None:
     assert process("embed", "--help").returncode == 0
 
 
-def test_no_line_is_folded_where_no_terminal_is(pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_line_is_folded_where_no_terminal_is(
+    pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     far = f"http://e/{'far/' * 60}away"
-    (tmp_path / "far.nt").write_text(f"<http://e/a> <http://e/p> <{far}> .\n<http://e/b> <http://e/p> <{far}> .\n")
-    assert pyke("embed", tmp_path / "far.nt", "-o", tmp_path / "out", "--dimensions", "3").returncode == 0
+    (tmp_path / "far.nt").write_text(
+        f"<http://e/a> <http://e/p> <{far}> .\n<http://e/b> <http://e/p> <{far}> .\n"
+    )
+    assert (
+        pyke("embed", tmp_path / "far.nt", "-o", tmp_path / "out", "--dimensions", "3").returncode
+        == 0
+    )
     assert far in pyke("nearest", tmp_path / "out", "http://e/a").stdout
 
 

@@ -15,11 +15,11 @@ import pytest
 
 import pyke as package
 from conftest import TYPE, Command
-from pyke import clusters
-from pyke.cluster_tables import Cluster, ClusterTable, _unique, describe
-from pyke.embedding import Embedding
+from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, UsageError
-from pyke.graph import Terms, Texts
+from pyke.graph.terms import Terms, Texts
+from pyke.use.clusters import hdbscan
+from pyke.use.clusters.describe import Cluster, ClusterTable, _unique, describe
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 TOWNS = ("paris", "rome", "oslo")
@@ -56,7 +56,13 @@ def members(embedding: Embedding, found: ClusterTable, number: int) -> list[str]
 
 def test_predicates_and_classes_are_left_out(embedding: Embedding, found: ClusterTable) -> None:
     clustered = {embedding.terms[i] for i in found.ids}
-    assert clustered == set(embedding) - {"http://e/Person", "http://e/livesIn", "http://e/walks", "http://e/hasStreet", TYPE[1:-1]}
+    assert clustered == set(embedding) - {
+        "http://e/Person",
+        "http://e/livesIn",
+        "http://e/walks",
+        "http://e/hasStreet",
+        TYPE[1:-1],
+    }
     typed = {embedding.terms[i] for i in embedding.clusters(10, 5, typed=True).ids}
     assert typed == {term for term in embedding if re.search(r"/p\d", term)}
 
@@ -64,63 +70,101 @@ def test_predicates_and_classes_are_left_out(embedding: Embedding, found: Cluste
 def test_what_is_said_to_be_a_class_is_one_without_members(tmp_path: Path) -> None:
     owl, rdfs = "http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#"
     path = write(tmp_path / "g.nt", "a knows b", "a is A", "knows is Property")
-    path.write_text(path.read_text() + f"<http://e/A> <{rdfs}subClassOf> <http://e/B> .\n<http://e/C> {TYPE} <{owl}Class> .\n")
+    path.write_text(
+        path.read_text()
+        + f"<http://e/A> <{rdfs}subClassOf> <http://e/B> .\n<http://e/C> {TYPE} <{owl}Class> .\n"
+    )
     made = package.embed(path, dimensions=2)
     assert {made.terms[i] for i in made.clusters().ids} == {"http://e/a", "http://e/b"}
     assert made.export(tmp_path / "g.csv", only="entities").terms == 2
 
 
-def test_clusters_are_those_of_hdbscan_the_largest_first(embedding: Embedding, found: ClusterTable) -> None:
-    plain = clusters.hdbscan(embedding.vectors[found.ids], 10, 5).labels.tolist()
+def test_clusters_are_those_of_hdbscan_the_largest_first(
+    embedding: Embedding, found: ClusterTable
+) -> None:
+    plain = hdbscan.hdbscan(embedding.vectors[found.ids], 10, 5).labels.tolist()
     pairs = set(zip(plain, found.labels.tolist(), strict=True))
     assert len(pairs) == len(set(plain)) == len(found.clusters) + (-1 in plain)
     sizes = Counter(found.labels.tolist())
     assert found.noise == sizes.pop(-1, 0)
-    assert [one.size for one in found.clusters] == [sizes[one.number] for one in found.clusters] == sorted(sizes.values(), reverse=True)
+    assert (
+        [one.size for one in found.clusters]
+        == [sizes[one.number] for one in found.clusters]
+        == sorted(sizes.values(), reverse=True)
+    )
 
 
 def test_names_tell_what_members_share_and_others_do_not(found: ClusterTable) -> None:
     """Streets are grouped by town, and people are one group."""
-    assert {one.name for one in found.clusters} == {"Person · livesIn", *(f"← hasStreet {town.title()}" for town in TOWNS)}
+    assert {one.name for one in found.clusters} == {
+        "Person · livesIn",
+        *(f"← hasStreet {town.title()}" for town in TOWNS),
+    }
 
 
 def test_shares_are_those_of_a_plain_loop(embedding: Embedding, found: ClusterTable) -> None:
     terms = [embedding.terms[i] for i in found.ids]
-    triples = [tuple(embedding.terms[i].removeprefix("http://e/") for i in triple) for triple in embedding.triples]
-    having = {f"← hasStreet {town.title()}": {o for s, p, o in triples if (s, p) == (town, "hasStreet")} for town in TOWNS}
-    having |= {"livesIn": {s for s, p, _ in triples if p == "livesIn"}, "Person": {s for s, _, o in triples if o == "Person"}}
+    triples = [
+        tuple(embedding.terms[i].removeprefix("http://e/") for i in triple)
+        for triple in embedding.triples
+    ]
+    having = {
+        f"← hasStreet {town.title()}": {o for s, p, o in triples if (s, p) == (town, "hasStreet")}
+        for town in TOWNS
+    }
+    having |= {
+        "livesIn": {s for s, p, _ in triples if p == "livesIn"},
+        "Person": {s for s, _, o in triples if o == "Person"},
+    }
     for one in found.clusters:
         inside = members(embedding, found, one.number)
         assert one.context
         assert bool(one.types) == ("Person" in one.name)
         for trait in (*one.types, one.context):
             with_it = {f"http://e/{name}" for name in having[trait.text]}
-            assert trait.share == pytest.approx(sum(term in with_it for term in inside) / len(inside))
+            assert trait.share == pytest.approx(
+                sum(term in with_it for term in inside) / len(inside)
+            )
             assert trait.usual == pytest.approx(sum(term in with_it for term in terms) / len(terms))
 
 
-def test_the_exemplar_is_the_member_nearest_to_the_mean(embedding: Embedding, found: ClusterTable) -> None:
+def test_the_exemplar_is_the_member_nearest_to_the_mean(
+    embedding: Embedding, found: ClusterTable
+) -> None:
     for one in found.clusters:
         inside = members(embedding, found, one.number)
         vectors = [embedding[term].astype(float).tolist() for term in inside]
         mean = [sum(column) / len(vectors) for column in zip(*vectors, strict=True)]
         distances = [math.dist(vector, mean) for vector in vectors]
-        assert math.dist(embedding[one.exemplar].astype(float).tolist(), mean) == pytest.approx(min(distances), rel=1e-5)
+        assert math.dist(embedding[one.exemplar].astype(float).tolist(), mean) == pytest.approx(
+            min(distances), rel=1e-5
+        )
 
 
 def described(path: Path, *heaps: str, **settings: Any) -> list[Cluster]:
     """What is said of clusters that are given: local names, one letter each."""
     made = package.embed(path, dimensions=3, **settings)
-    number_of = {f"http://e/{letter}": number for number, heap in enumerate(heaps) for letter in heap}
-    ids = np.array([i for i in range(len(made)) if len(made.terms[i]) == len("http://e/a")], np.int32)
-    labels = np.array([number_of.get(made.terms[i], clusters.NOISE) for i in ids], np.int32)
-    return list(describe(made, ids, clusters.Clustering(labels, True)).clusters)
+    number_of = {
+        f"http://e/{letter}": number for number, heap in enumerate(heaps) for letter in heap
+    }
+    ids = np.array(
+        [i for i in range(len(made)) if len(made.terms[i]) == len("http://e/a")], np.int32
+    )
+    labels = np.array([number_of.get(made.terms[i], hdbscan.NOISE) for i in ids], np.int32)
+    return list(describe(made, ids, hdbscan.Clustering(labels, True)).clusters)
 
 
 def lines(*statements: str) -> str:
     """`a knows b c`: a statement for each object."""
-    triples = ((subject, predicate, each) for subject, predicate, *objects in map(str.split, statements) for each in objects)
-    return "".join(f"<http://e/{s}> {TYPE if p == 'is' else f'<http://e/{p}>'} <http://e/{o}> .\n" for s, p, o in triples)
+    triples = (
+        (subject, predicate, each)
+        for subject, predicate, *objects in map(str.split, statements)
+        for each in objects
+    )
+    return "".join(
+        f"<http://e/{s}> {TYPE if p == 'is' else f'<http://e/{p}>'} <http://e/{o}> .\n"
+        for s, p, o in triples
+    )
 
 
 def write(path: Path, *statements: str) -> Path:
@@ -132,27 +176,42 @@ def test_a_class_that_all_have_names_no_cluster_that_has_a_class_of_its_own(tmp_
     each = [f"{letter} is Thing {'Cat' if letter in 'abc' else 'Dog'}" for letter in "abcdef"]
     cats, dogs = described(write(tmp_path / "g.nt", *each), "abc", "def")
     assert (cats.name, dogs.name) == ("Cat", "Dog")
-    assert [(kind.text, kind.share, kind.usual) for kind in cats.types] == [("Cat", 1.0, 0.5), ("Thing", 1.0, 1.0)]
+    assert [(kind.text, kind.share, kind.usual) for kind in cats.types] == [
+        ("Cat", 1.0, 0.5),
+        ("Thing", 1.0, 1.0),
+    ]
     assert cats.context is None
 
 
 def test_a_cluster_of_many_classes_says_so(tmp_path: Path) -> None:
-    each = [f"{letter} is {kind}" for letter, kind in zip("abcdefg", ("A", "A", "A", "B", "B", "C", "D"), strict=True)]
+    each = [
+        f"{letter} is {kind}"
+        for letter, kind in zip("abcdefg", ("A", "A", "A", "B", "B", "C", "D"), strict=True)
+    ]
     mixed, rest = described(write(tmp_path / "g.nt", *each, "x is A", "y is A"), "abcdefg", "xy")
     assert mixed.name == "A and others"
-    assert [(kind.text, round(kind.share, 2)) for kind in mixed.types] == [("A", 0.43), ("B", 0.29), ("C", 0.14)]
+    assert [(kind.text, round(kind.share, 2)) for kind in mixed.types] == [
+        ("A", 0.43),
+        ("B", 0.29),
+        ("C", 0.14),
+    ]
     assert rest.name == "A"
 
 
 def test_where_no_object_is_shared_the_predicate_alone_names_a_cluster(tmp_path: Path) -> None:
-    each = [f"{letter} owns {letter}1" for letter in "abc"] + [f"{letter}2 sees {letter}" for letter in "def"]
+    each = [f"{letter} owns {letter}1" for letter in "abc"] + [
+        f"{letter}2 sees {letter}" for letter in "def"
+    ]
     owners, seen = described(write(tmp_path / "g.nt", *each), "abc", "def")
     assert (owners.name, seen.name) == ("owns", "← sees")
 
 
 def test_a_literal_counts_for_its_predicate(tmp_path: Path) -> None:
     path = write(tmp_path / "g.nt", "a knows b", "b knows c", "c knows d", "d knows a")
-    path.write_text(path.read_text() + "".join(f'<http://e/{letter}> <http://e/born> "{letter}" .\n' for letter in "ab"))
+    path.write_text(
+        path.read_text()
+        + "".join(f'<http://e/{letter}> <http://e/born> "{letter}" .\n' for letter in "ab")
+    )
     born, others = described(path, "ab", "cd", count_literals=True)
     assert born.name == "born"
     assert others.name.startswith("like ")
@@ -173,9 +232,17 @@ def test_what_is_in_common_takes_little_memory_beside_the_triples() -> None:
     triples = np.column_stack([subjects, predicates, subjects // size]).astype(np.int32)
     terms = Terms.of(f"e:{i}" for i in range(people + 100))
     none = np.zeros((0, 2), np.int32)
-    made = Embedding(np.zeros((len(terms), 2), np.float32), terms, none, triples, Texts.of([]), none[:, 0], {"config": {}})
+    made = Embedding(
+        np.zeros((len(terms), 2), np.float32),
+        terms,
+        none,
+        triples,
+        Texts.of([]),
+        none[:, 0],
+        {"config": {}},
+    )
     ids = np.arange(people, dtype=np.int32)
-    found = clusters.Clustering((ids // size).astype(np.int32), True)
+    found = hdbscan.Clustering((ids // size).astype(np.int32), True)
     describe(made, ids, found)  # compiles
     tracemalloc.start()
     names = [one.name for one in describe(made, ids, found).clusters]
@@ -250,36 +317,77 @@ def test_terms_and_clusters_are_written_as_tables_that_others_read(
     import pandas as pd
 
     table, summary = tmp_path / f"terms{ending}", tmp_path / f"clusters{ending}"
-    run = pyke("cluster", out, "-o", table, "--summary", summary, "--min-cluster-size", "10", "--min-samples", "5", "--json")
+    run = pyke(
+        "cluster",
+        out,
+        "-o",
+        table,
+        "--summary",
+        summary,
+        "--min-cluster-size",
+        "10",
+        "--min-samples",
+        "5",
+        "--json",
+    )
     told = json.loads(run.stdout)
     assert (told["noise"], told["terms"], told["exact"]) == (found.noise, len(found.ids), True)
-    read = {".csv": pd.read_csv, ".tsv": pd.read_table, ".jsonl": lambda path: pd.read_json(path, lines=True), ".parquet": pd.read_parquet}[ending]
+    read = {
+        ".csv": pd.read_csv,
+        ".tsv": pd.read_table,
+        ".jsonl": lambda path: pd.read_json(path, lines=True),
+        ".parquet": pd.read_parquet,
+    }[ending]
     terms, rows = read(table), read(summary)
     assert terms["term"].tolist() == [embedding.terms[i] for i in found.ids]
     assert terms["cluster"].tolist() == found.labels.tolist()
     assert terms.set_index("term").loc["http://e/rome", "label"] == "Rome"
     names = {one.number: one.name for one in found.clusters}
-    assert [name for name in terms["name"] if isinstance(name, str)] == [names[label] for label in found.labels.tolist() if label >= 0]
-    assert rows["name"].tolist() == [one.name for one in found.clusters] == [one["name"] for one in told["clusters"]]
+    assert [name for name in terms["name"] if isinstance(name, str)] == [
+        names[label] for label in found.labels.tolist() if label >= 0
+    ]
+    assert (
+        rows["name"].tolist()
+        == [one.name for one in found.clusters]
+        == [one["name"] for one in told["clusters"]]
+    )
     assert rows["size"].tolist() == [one.size for one in found.clusters]
     assert rows["exemplar"].tolist() == [one.exemplar for one in found.clusters]
 
 
-def test_clusters_are_shown_with_what_is_noise(pyke: Command, out: Path, found: ClusterTable, tmp_path: Path) -> None:
-    shown = pyke("cluster", out, "-o", tmp_path / "terms.csv", "--min-cluster-size", "10", "--min-samples", "5").stdout
+def test_clusters_are_shown_with_what_is_noise(
+    pyke: Command, out: Path, found: ClusterTable, tmp_path: Path
+) -> None:
+    shown = pyke(
+        "cluster",
+        out,
+        "-o",
+        tmp_path / "terms.csv",
+        "--min-cluster-size",
+        "10",
+        "--min-samples",
+        "5",
+    ).stdout
     assert f"{len(found.clusters)} clusters" in shown
     assert f"{found.noise:,} of {len(found.ids):,} terms" in shown
     assert "approximate" not in shown
 
 
-def test_clusters_that_are_approximate_are_said_to_be(pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "EXACT_UP_TO", 10)
+def test_clusters_that_are_approximate_are_said_to_be(
+    pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hdbscan, "EXACT_UP_TO", 10)
     sizes = ("--min-cluster-size", "10", "--min-samples", "5")
     assert "approximate" in pyke("cluster", out, "-o", tmp_path / "a.csv", *sizes).stdout
-    assert "approximate" not in pyke("cluster", out, "-o", tmp_path / "b.csv", "--exact", *sizes).stdout
+    assert (
+        "approximate"
+        not in pyke("cluster", out, "-o", tmp_path / "b.csv", "--exact", *sizes).stdout
+    )
 
 
-def test_no_cluster_is_an_error_that_says_what_to_do(pyke: Command, out: Path, tmp_path: Path) -> None:
+def test_no_cluster_is_an_error_that_says_what_to_do(
+    pyke: Command, out: Path, tmp_path: Path
+) -> None:
     run = pyke("cluster", out, "-o", tmp_path / "terms.csv", "--min-cluster-size", "500")
     assert run.returncode == 65
     assert "all 243 terms are noise" in run.stderr
@@ -304,7 +412,13 @@ def test_no_cluster_is_an_error_that_says_what_to_do(pyke: Command, out: Path, t
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
 def test_bad_input_has_its_exit_code_and_says_what_to_do(
-    pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, words: str
+    pyke: Command,
+    out: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("kept.csv").write_text("kept")

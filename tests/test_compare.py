@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from conftest import Command
-from pyke import terminal
+from pyke.cli import terminal
 from pyke.config import Config
+from pyke.core.progress import Progress
 from pyke.errors import Interrupted, MissingLibrary, NothingToScore, OutputExists, UsageError
 from pyke.evaluate import Measures, evaluate, evaluate_held_out, rivals, tables
-from pyke.evaluate import compare as module
+from pyke.evaluate import compare as compare_module
 from pyke.evaluate.compare import FAILED, OK, TIME_LIMIT, Comparison, Contest, Row, compare
-from pyke.pipeline import Run
-from pyke.progress import Progress
+from pyke.pipeline.embed import Run
 
 CONFIG = Config(dimensions=8)
 OPTIONS = ("--dimensions", "8")
@@ -88,7 +88,9 @@ def tampered(path: Path, method: str, **changes: Any) -> None:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_row_has_both_protocols_purity_seconds_and_memory(played: tuple[Comparison, Path]) -> None:
+def test_a_row_has_both_protocols_purity_seconds_and_memory(
+    played: tuple[Comparison, Path],
+) -> None:
     comparison, path = played
     assert [row.method for row in comparison.rows] == ["pyke", "random"]
     for row in comparison.rows:
@@ -102,7 +104,9 @@ def test_a_row_has_both_protocols_purity_seconds_and_memory(played: tuple[Compar
     assert json.loads(path.read_text()) == json.loads(json.dumps(comparison.as_dict()))
 
 
-def test_the_scores_are_those_of_an_embedding_by_itself(played: tuple[Comparison, Path], typed: Path) -> None:
+def test_the_scores_are_those_of_an_embedding_by_itself(
+    played: tuple[Comparison, Path], typed: Path
+) -> None:
     row = played[0].rows[0]
     assert row.in_graph is not None
     assert row.held_out is not None
@@ -126,7 +130,9 @@ def test_a_kept_row_is_not_computed_again(kept: Path, typed: Path) -> None:
 
 @pytest.mark.usefixtures("no_children")
 @pytest.mark.parametrize("methods", [["pyke", "random"], ["random", "pyke"], ["random"]])
-def test_rows_come_in_the_order_in_which_methods_are_named(kept: Path, typed: Path, methods: list[str]) -> None:
+def test_rows_come_in_the_order_in_which_methods_are_named(
+    kept: Path, typed: Path, methods: list[str]
+) -> None:
     """One that is not named stays in the file."""
     comparison = compare(typed, CONFIG, Contest(methods), kept)
     assert [row.method for row in comparison.rows] == methods
@@ -140,12 +146,18 @@ def test_a_method_that_is_named_twice_is_one_row(kept: Path, typed: Path) -> Non
     assert len(json.loads(kept.read_text())["rows"]) == 2
 
 
-def test_only_the_new_method_is_computed(kept: Path, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_new_method_is_computed(
+    kept: Path, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stand_in(tmp_path, monkeypatch, WORKING.replace("VALUE", "1.0"))
     tampered(kept, "pyke", seconds=12345.0)
     comparison = compare(typed, CONFIG, Contest(["word2vec", "pyke"]), kept)
     assert [(row.method, row.status) for row in comparison.rows] == [("word2vec", OK), ("pyke", OK)]
-    assert {name: row["seconds"] == 12345.0 for name, row in rows_in(kept).items()} == {"word2vec": False, "pyke": True, "random": False}
+    assert {name: row["seconds"] == 12345.0 for name, row in rows_in(kept).items()} == {
+        "word2vec": False,
+        "pyke": True,
+        "random": False,
+    }
 
 
 @pytest.mark.usefixtures("no_children")
@@ -160,7 +172,9 @@ def test_only_the_new_method_is_computed(kept: Path, typed: Path, tmp_path: Path
         (CONFIG, Contest(["pyke"], measures=Measures(purity=False)), "purity"),
     ],
 )
-def test_a_comparison_with_other_settings_is_left_alone(kept: Path, typed: Path, config: Config, contest: Contest, words: str) -> None:
+def test_a_comparison_with_other_settings_is_left_alone(
+    kept: Path, typed: Path, config: Config, contest: Contest, words: str
+) -> None:
     before = kept.read_bytes()
     with pytest.raises(OutputExists, match=rf"other settings \({words}\).*--force"):
         compare(typed, config, contest, kept)
@@ -168,7 +182,9 @@ def test_a_comparison_with_other_settings_is_left_alone(kept: Path, typed: Path,
 
 
 @pytest.mark.usefixtures("no_children")
-def test_a_comparison_on_another_graph_is_left_alone(kept: Path, typed: Path, tmp_path: Path) -> None:
+def test_a_comparison_on_another_graph_is_left_alone(
+    kept: Path, typed: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "other.nt"
     other.write_text(typed.read_text() + "<http://e/a> <http://e/p> <http://e/b> .\n")
     with pytest.raises(OutputExists, match=r"other settings \(inputs\)"):
@@ -181,7 +197,9 @@ NO_COMPARISON = [b"", b"no JSON", b"[]", b"3", b"{}", b'{"rows": 3}', b'{"rows":
 
 @pytest.mark.usefixtures("no_children")
 @pytest.mark.parametrize("content", NO_COMPARISON, ids=repr)
-def test_a_file_that_keeps_no_comparison_is_left_alone(typed: Path, tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_keeps_no_comparison_is_left_alone(
+    typed: Path, tmp_path: Path, content: bytes
+) -> None:
     path = tmp_path / "comparison.json"
     path.write_bytes(content)
     with pytest.raises(OutputExists, match="--force"):
@@ -207,22 +225,26 @@ HURRY = Contest(["pyke", "random"], time_limit=0.001)
 def test_a_method_over_the_time_limit_has_a_star(typed: Path, tmp_path: Path) -> None:
     kept = tmp_path / "comparison.json"
     comparison = compare(typed, CONFIG, HURRY, kept)
-    assert [(row.status, row.limit, row.seconds) for row in comparison.rows] == [(TIME_LIMIT, 0.001, None)] * 2
+    assert [(row.status, row.limit, row.seconds) for row in comparison.rows] == [
+        (TIME_LIMIT, 0.001, None)
+    ] * 2
     table = tables.comparison_table(comparison)
     assert [set(row[1:]) for row in table.rows] == [{"*"}, {"*"}]
     assert not table.best
     assert rows_in(kept)["random"]["status"] == TIME_LIMIT
 
 
-def test_what_was_done_before_the_time_was_up_is_shown(typed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    embed = module._Arena._embed
+def test_what_was_done_before_the_time_was_up_is_shown(
+    typed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed = compare_module._Arena._embed
 
-    def slow_without_types(arena: module._Arena, name: str, protocol: str) -> Any:
+    def slow_without_types(arena: compare_module._Arena, name: str, protocol: str) -> Any:
         if protocol == "held-out":
             raise subprocess.TimeoutExpired("x", 60)
         return embed(arena, name, protocol)
 
-    monkeypatch.setattr(module._Arena, "_embed", slow_without_types)
+    monkeypatch.setattr(compare_module._Arena, "_embed", slow_without_types)
     comparison = compare(typed, CONFIG, Contest(["random"], time_limit=60))
     (row,) = comparison.rows
     assert (row.status, row.limit, row.held_out) == (TIME_LIMIT, 60, None)
@@ -233,20 +255,35 @@ def test_what_was_done_before_the_time_was_up_is_shown(typed: Path, monkeypatch:
     assert cells[2:5] == ["*"] * 3
 
 
-def test_a_method_that_took_too_long_is_tried_again_only_if_it_gets_more_time(kept: Path, typed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"status": TIME_LIMIT, "limit": 5.0, "seconds": None, "peak_bytes": None, "in_graph": None, "held_out": None}
+def test_a_method_that_took_too_long_is_tried_again_only_if_it_gets_more_time(
+    kept: Path, typed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {
+        "status": TIME_LIMIT,
+        "limit": 5.0,
+        "seconds": None,
+        "peak_bytes": None,
+        "in_graph": None,
+        "held_out": None,
+    }
     tampered(kept, "random", **row)
     with monkeypatch.context() as patch:
         patch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("it was tried again"))
         for limit in (1.0, 5.0):
-            assert compare(typed, CONFIG, Contest(["random"], time_limit=limit), kept).rows[0].status == TIME_LIMIT
+            assert (
+                compare(typed, CONFIG, Contest(["random"], time_limit=limit), kept).rows[0].status
+                == TIME_LIMIT
+            )
     assert compare(typed, CONFIG, Contest(["random"], time_limit=60), kept).rows[0].status == OK
 
 
 FAILURES = {
     "an exception": ("raise RuntimeError('out of luck')", "RuntimeError: out of luck"),
     "a signal": ("import os; os.kill(os.getpid(), 9)", "killed by signal 9"),
-    "no finite numbers": (WORKING.replace("VALUE", "float('nan')"), "Word2Vec gave numbers that are not finite"),
+    "no finite numbers": (
+        WORKING.replace("VALUE", "float('nan')"),
+        "Word2Vec gave numbers that are not finite",
+    ),
     "no Unicode": (r"import os; os.write(2, b'\xff\xfe broken\n'); os._exit(1)", "broken"),
 }
 
@@ -260,7 +297,9 @@ class Noted(Progress):
 
 
 @pytest.mark.parametrize(("code", "reason"), FAILURES.values(), ids=FAILURES)
-def test_a_method_that_fails_has_a_dagger_and_a_reason(code: str, reason: str, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_method_that_fails_has_a_dagger_and_a_reason(
+    code: str, reason: str, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stand_in(tmp_path, monkeypatch, code)
     kept, progress = tmp_path / "comparison.json", Noted()
     comparison = compare(typed, CONFIG, Contest(["word2vec"]), kept, progress=progress)
@@ -281,7 +320,9 @@ def test_the_others_go_on_after_a_failure_and_the_failed_one_is_tried_again(
     assert [row.status for row in compare(typed, CONFIG, contest, kept).rows] == [OK, OK]
 
 
-def test_what_a_failing_method_says_cannot_speak_to_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_a_failing_method_says_cannot_speak_to_the_terminal(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     """The last line of its errors is shown as it is: no markup, no control characters."""
     for progress in (terminal._Live(), terminal._Plain()):
         progress.note("Word2Vec failed: [/b] [red]x\x1b[31m")
@@ -290,17 +331,36 @@ def test_what_a_failing_method_says_cannot_speak_to_the_terminal(capfd: pytest.C
         assert "\x1b[31m" not in shown
 
 
-def test_a_library_that_is_not_installed_is_named_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rivals.METHODS, "absent", rivals.Method("Absent", rivals.chance, "no_such_library"))
-    with pytest.raises(MissingLibrary, match=r"Absent .* needs no_such_library, which is not installed"):
+def test_a_library_that_is_not_installed_is_named_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(
+        rivals.METHODS, "absent", rivals.Method("Absent", rivals.chance, "no_such_library")
+    )
+    with pytest.raises(
+        MissingLibrary, match=r"Absent .* needs no_such_library, which is not installed"
+    ):
         compare("not even looked for.nt", contest=Contest(["pyke", "absent"]))
 
 
-def test_a_library_that_cannot_be_loaded_fails_by_its_name(pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_cannot_be_loaded_fails_by_its_name(
+    pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stand_in(tmp_path, monkeypatch, "raise ImportError")
-    run = pyke("compare", typed, *OPTIONS, "--methods", "word2vec", "--report", tmp_path / "comparison.html")
+    run = pyke(
+        "compare",
+        typed,
+        *OPTIONS,
+        "--methods",
+        "word2vec",
+        "--report",
+        tmp_path / "comparison.html",
+    )
     assert run.returncode == 0
-    assert "Word2Vec needs gensim, which is not installed: pip install 'pyke-embeddings[baselines]'" in run.stderr
+    assert (
+        "Word2Vec needs gensim, which is not installed: pip install 'pyke-embeddings[baselines]'"
+        in run.stderr
+    )
     assert "Traceback" not in run.stderr
 
 
@@ -349,16 +409,35 @@ def test_a_mu_that_cannot_be_is_refused_before_anything_runs(typed: Path, mu: in
 
 
 def row(method: str, score: float, **changes: Any) -> Row:
-    types = {"scores": {"1": 0.5, "10": score}, "votes": {"top_1": score, "micro_f1": score, "macro_f1": 0.0}}
+    types = {
+        "scores": {"1": 0.5, "10": score},
+        "votes": {"top_1": score, "micro_f1": score, "macro_f1": 0.0},
+    }
     pure = {"weighted": 0.5, "mean": 0.25, "noise": 0.125}
     return Row(**{"method": method, "status": OK, "seconds": 1.5, "peak_bytes": 10**8, "in_graph": {"types": types, "purity": pure},
                   "held_out": {"types": types, "purity": None}, **changes})  # fmt: skip
 
 
 def test_the_best_of_each_measure_stands_out() -> None:
-    rows = (row("pyke", 0.75), row("random", 0.25), Row("transe", TIME_LIMIT, limit=60.0), Row("cp", FAILED, reason="x"))
+    rows = (
+        row("pyke", 0.75),
+        row("random", 0.25),
+        Row("transe", TIME_LIMIT, limit=60.0),
+        Row("cp", FAILED, reason="x"),
+    )
     table = tables.comparison_table(Comparison("x.nt", {"dimensions": 8, "held_out": 0.2}, rows))
-    assert table.rows[0] == ["PYKE", "0.750", "0.750", "0.750", "0.750", "0.500", "0.250", "12%", "1.5", "100 MB"]
+    assert table.rows[0] == [
+        "PYKE",
+        "0.750",
+        "0.750",
+        "0.750",
+        "0.750",
+        "0.500",
+        "0.250",
+        "12%",
+        "1.5",
+        "100 MB",
+    ]
     assert [list(cells[1:]) for cells in table.rows[2:]] == [["*"] * 9, ["†"] * 9]
     assert table.best == {(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 5)}
     text = tables.markdown(table).splitlines()
@@ -384,8 +463,18 @@ def called(typed: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("no_children")
-def test_the_command_writes_a_page_that_shows_names_as_they_are(pyke: Command, kept: Path, called: Path) -> None:
-    run = pyke("compare", called, *OPTIONS, "--methods", "random,pyke", "--report", kept.with_suffix(".html"))
+def test_the_command_writes_a_page_that_shows_names_as_they_are(
+    pyke: Command, kept: Path, called: Path
+) -> None:
+    run = pyke(
+        "compare",
+        called,
+        *OPTIONS,
+        "--methods",
+        "random,pyke",
+        "--report",
+        kept.with_suffix(".html"),
+    )
     assert run.returncode == 0, run.stderr
     page = kept.with_suffix(".html").read_text()
     assert "&lt;b&gt;x[red]$y$ &amp; co.nt" in page
@@ -397,16 +486,34 @@ def test_the_command_writes_a_page_that_shows_names_as_they_are(pyke: Command, k
 
 @pytest.mark.usefixtures("no_children")
 def test_the_command_speaks_json(pyke: Command, kept: Path, typed: Path) -> None:
-    found = json.loads(pyke("compare", typed, *OPTIONS, "--methods", "pyke", "--report", kept.with_suffix(".html"), "--json").stdout)
+    found = json.loads(
+        pyke(
+            "compare",
+            typed,
+            *OPTIONS,
+            "--methods",
+            "pyke",
+            "--report",
+            kept.with_suffix(".html"),
+            "--json",
+        ).stdout
+    )
     assert [row["method"] for row in found["rows"]] == ["pyke"]
     assert found["graph"] == "crafts.nt"
 
 
 @pytest.mark.usefixtures("no_children")
 @pytest.mark.parametrize("name", ["figure.svg", "figure.png", "figure.pdf"])
-def test_the_report_can_be_the_figure_alone(pyke: Command, kept: Path, typed: Path, tmp_path: Path, name: str) -> None:
+def test_the_report_can_be_the_figure_alone(
+    pyke: Command, kept: Path, typed: Path, tmp_path: Path, name: str
+) -> None:
     shutil.move(kept, tmp_path / "figure.json")
-    assert pyke("compare", typed, *OPTIONS, "--methods", "pyke", "--report", tmp_path / name).returncode == 0
+    assert (
+        pyke(
+            "compare", typed, *OPTIONS, "--methods", "pyke", "--report", tmp_path / name
+        ).returncode
+        == 0
+    )
     assert (tmp_path / name).stat().st_size > 1000
 
 
@@ -432,19 +539,43 @@ def test_the_report_can_be_the_figure_alone(pyke: Command, kept: Path, typed: Pa
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
 def test_what_cannot_be_compared_has_its_exit_code(
-    pyke: Command, kept: Path, typed: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, words: str
+    pyke: Command,
+    kept: Path,
+    typed: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    words: str,
 ) -> None:
     """Nobody is embedded before it is said; and all that is there stays as it was."""
     monkeypatch.chdir(kept.parent)
     before = {path: path.read_bytes() for path in kept.parent.iterdir()}
-    run = pyke("compare", typed, *OPTIONS, "--methods", "pyke,random", *(() if code == 73 else ("--report", "new.html")), *arguments)
+    run = pyke(
+        "compare",
+        typed,
+        *OPTIONS,
+        "--methods",
+        "pyke,random",
+        *(() if code == 73 else ("--report", "new.html")),
+        *arguments,
+    )
     assert (run.returncode, words in run.stderr) == (code, True), run.stderr
     assert "Traceback" not in run.stderr
     assert {path: path.read_bytes() for path in kept.parent.iterdir()} == before
 
 
 def test_standard_input_cannot_be_compared(pyke: Command, tmp_path: Path, typed: Path) -> None:
-    run = pyke("compare", "-", "--format", "ntriples", "--report", tmp_path / "x.html", "--methods", "random", stdin=typed.read_bytes())
+    run = pyke(
+        "compare",
+        "-",
+        "--format",
+        "ntriples",
+        "--report",
+        tmp_path / "x.html",
+        "--methods",
+        "random",
+        stdin=typed.read_bytes(),
+    )
     assert run.returncode == 2
     assert "save it to a file" in run.stderr
 
@@ -457,6 +588,11 @@ def test_a_pipe_cannot_be_compared_either(typed: Path, tmp_path: Path) -> None:
         os.write(writing, typed.read_bytes())
         os.close(writing)
         with pytest.raises(UsageError, match="save it to a file"):
-            compare(f"/dev/fd/{reading}", Config(dimensions=8, format="ntriples"), Contest(["random"]), tmp_path / "comparison.json")
+            compare(
+                f"/dev/fd/{reading}",
+                Config(dimensions=8, format="ntriples"),
+                Contest(["random"]),
+                tmp_path / "comparison.json",
+            )
     finally:
         os.close(reading)

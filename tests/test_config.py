@@ -56,8 +56,19 @@ def test_unknown_presets_and_parameters_are_refused_with_a_list_of_those_there_a
 
 def test_the_paper_preset_has_the_papers_values() -> None:
     config = Config.preset("paper")
-    assert (config.similarity, config.mass, config.repulsion, config.rescale) == ("ppmi", "unit", "elementwise", True)
-    assert (config.k, config.repellers, config.omega, config.energy_release, config.dimensions) == (45, 45, 1.45557, 0.0414, 50)
+    assert (config.similarity, config.mass, config.repulsion, config.rescale) == (
+        "ppmi",
+        "unit",
+        "elementwise",
+        True,
+    )
+    assert (config.k, config.repellers, config.omega, config.energy_release, config.dimensions) == (
+        45,
+        45,
+        1.45557,
+        0.0414,
+        50,
+    )
 
 
 def test_a_parameter_given_as_none_keeps_the_presets_value() -> None:
@@ -70,11 +81,23 @@ def test_the_paper_preset_has_as_many_repellers_as_springs() -> None:
 
 
 def test_threads_and_memory_do_not_belong_to_what_decides_the_result() -> None:
-    assert Config(threads=1, memory=10**9, checkpoint_seconds=1.0).effective() == Config(threads=2).effective()
+    assert (
+        Config(threads=1, memory=10**9, checkpoint_seconds=1.0).effective()
+        == Config(threads=2).effective()
+    )
     assert Config(seed=1).effective() != Config(seed=2).effective()
 
 
-@pytest.mark.parametrize(("text", "size"), [("8GB", 8 * 10**9), ("512MiB", 512 * 2**20), ("1.5 gb", 1_500_000_000), ("1000", 1000), ("1e9", 10**9)])
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("8GB", 8 * 10**9),
+        ("512MiB", 512 * 2**20),
+        ("1.5 gb", 1_500_000_000),
+        ("1000", 1000),
+        ("1e9", 10**9),
+    ],
+)
 def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
     assert parse_size(text) == size
     assert Config.preset("default", memory=text).memory == size
@@ -87,7 +110,13 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 
 
 def test_sizes_are_written_for_people() -> None:
-    assert [format_size(size) for size in (12, 1500, 2_340_000, 8e9, 3e12)] == ["12 B", "1.5 kB", "2.34 MB", "8 GB", "3 TB"]
+    assert [format_size(size) for size in (12, 1500, 2_340_000, 8e9, 3e12)] == [
+        "12 B",
+        "1.5 kB",
+        "2.34 MB",
+        "8 GB",
+        "3 TB",
+    ]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -95,12 +124,18 @@ def test_sizes_are_written_for_people() -> None:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), (" 30 m ", 1800), ("1.5h", 5400), (".5m", 30), ("2d", 172_800)])
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("90s", 90), (" 30 m ", 1800), ("1.5h", 5400), (".5m", 30), ("2d", 172_800)],
+)
 def test_times_are_read_with_their_units(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "soon", "m", "0", "0s", "-1s", "1,5h", "5 weeks", "1h30m", "nan", "inf", "1e3", "٣s"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "soon", "m", "0", "0s", "-1s", "1,5h", "5 weeks", "1h30m", "nan", "inf", "1e3", "٣s"],
+)
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="90s, 30m or 2h"):
         parse_duration(text)
@@ -136,11 +171,15 @@ CHANGES = st.fixed_dictionaries(
 
 @given(changes=CHANGES, always=st.sets(st.sampled_from([field.name for field in fields(Config)])))
 @many(150)
-def test_what_is_written_as_toml_is_read_as_it_was(tmp_path_factory: pytest.TempPathFactory, changes: dict[str, Any], always: set[str]) -> None:
+def test_what_is_written_as_toml_is_read_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, changes: dict[str, Any], always: set[str]
+) -> None:
     path = tmp_path_factory.getbasetemp() / "settings.toml"
     config = Config(**changes)
     path.write_text(config.as_toml(always), encoding="utf-8")
-    assert Config.read(path).effective() == config.effective(), "threads and memory belong to a machine, and are not written"
+    assert Config.read(path).effective() == config.effective(), (
+        "threads and memory belong to a machine, and are not written"
+    )
 
 
 def test_toml_has_what_differs_from_the_defaults_and_what_is_always_wanted() -> None:
@@ -158,7 +197,13 @@ def test_a_file_goes_before_the_preset_and_a_change_before_the_file(tmp_path: Pa
     path = tmp_path / "settings.toml"
     path.write_text('k = 7\nomega = 2\nmemory = "2GB"\n')
     config = Config.read(path, "paper", omega=3.0, seed=None)
-    assert (config.k, config.repellers, config.omega, config.rescale, config.memory) == (7, 7, 3.0, True, 2 * 10**9)
+    assert (config.k, config.repellers, config.omega, config.rescale, config.memory) == (
+        7,
+        7,
+        3.0,
+        True,
+        2 * 10**9,
+    )
 
 
 def test_a_file_can_name_its_preset(tmp_path: Path) -> None:
@@ -198,7 +243,9 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("content", BAD_FILES.values(), ids=BAD_FILES)
-def test_bad_settings_are_refused_with_the_name_of_their_file(content: bytes, tmp_path: Path) -> None:
+def test_bad_settings_are_refused_with_the_name_of_their_file(
+    content: bytes, tmp_path: Path
+) -> None:
     path = tmp_path / "settings.toml"
     path.write_bytes(content)
     with pytest.raises(UsageError, match=r"settings\.toml"):

@@ -43,7 +43,12 @@ def _commands() -> dict[str, Any]:
 
 
 def _options_of(command: Any) -> set[str]:
-    return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-")}
+    return {
+        name
+        for parameter in command.params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+        if name.startswith("-")
+    }
 
 
 def _name(page: Path) -> str:
@@ -67,9 +72,17 @@ def test_the_python_in_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     runner = doctest.DocTestRunner()
-    source = "".join(f">>> {line}\n" for line in code.splitlines() if line and not line.startswith("e["))
+    source = "".join(
+        f">>> {line}\n" for line in code.splitlines() if line and not line.startswith("e[")
+    )
     # Only errors count: the values depend on the processor's last place.
-    example = doctest.DocTestParser().get_doctest(re.sub(r"^(>>> e\.nearest.*)$", r"\1; None", source, flags=re.MULTILINE), {}, "README", None, 0)
+    example = doctest.DocTestParser().get_doctest(
+        re.sub(r"^(>>> e\.nearest.*)$", r"\1; None", source, flags=re.MULTILINE),
+        {},
+        "README",
+        None,
+        0,
+    )
     failures: list[str] = []
     runner.run(example, out=failures.append, clear_globs=False)
     assert not [failure for failure in failures if "Traceback" in failure]
@@ -101,7 +114,9 @@ class Step:
         return re.sub(r"\s+#.*$", "", self.code)
 
 
-SKIPPED = re.compile(r"<!-- not run: \w.* -->")  # with the reason; it holds for the next command or block
+SKIPPED = re.compile(
+    r"<!-- not run: \w.* -->"
+)  # with the reason; it holds for the next command or block
 CALLS_PYKE = re.compile(r"(^|[|;&]\s*)pyke ")
 
 
@@ -135,7 +150,13 @@ def _steps_in_block(language: str, begin: int, lines: list[str]) -> Iterator[Ste
         return
     joined = re.sub(r"\\\n\s*", " ", "\n".join(lines)).split("\n")
     for line in joined:
-        command = line.removeprefix("$ ") if line.startswith("$ ") else line if language in ("sh", "bash", "shell") else ""
+        command = (
+            line.removeprefix("$ ")
+            if line.startswith("$ ")
+            else line
+            if language in ("sh", "bash", "shell")
+            else ""
+        )
         if CALLS_PYKE.search(command):
             yield Step(begin, False, command)
 
@@ -144,9 +165,13 @@ RUNNABLE = [page for page in PAGES if any(steps_of(page))]
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=_name)
-def test_what_a_page_tells_to_run_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pyke: Command) -> None:
+def test_what_a_page_tells_to_run_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pyke: Command
+) -> None:
     steps = list(steps_of(page))
-    needed = [f"{graph}.nt.gz" for graph in GRAPHS if any(f"{graph}.nt.gz" in step.code for step in steps)]
+    needed = [
+        f"{graph}.nt.gz" for graph in GRAPHS if any(f"{graph}.nt.gz" in step.code for step in steps)
+    ]
     missing = [name for name in needed if not (DATA / name).is_file()]
     if missing:
         pytest.skip(f"no {', '.join(missing)} at {DATA}; PYKE_DATA names its place")
@@ -161,22 +186,41 @@ def test_what_a_page_tells_to_run_runs(page: Path, tmp_path: Path, monkeypatch: 
             continue
         words = shlex.split(step.command)
         simple = words[0] == "pyke" and not {"|", ">", "<", "&&", ";"} & set(words)
-        done = pyke(*words[1:]) if simple else subprocess.run(["bash", "-c", step.command], capture_output=True, text=True)
-        assert done.returncode == step.exit_code, f"{_name(page)}:{step.line}: {step.command}\n{done.stderr}"
+        done = (
+            pyke(*words[1:])
+            if simple
+            else subprocess.run(["bash", "-c", step.command], capture_output=True, text=True)
+        )
+        assert done.returncode == step.exit_code, (
+            f"{_name(page)}:{step.line}: {step.command}\n{done.stderr}"
+        )
 
 
 def test_every_option_in_the_documents_exists() -> None:
     known = {option for command in _commands().values() for option in _options_of(command)}
     text = "\n".join(path.read_text() for path in [ROOT / "README.md", *PAGES])
     # Options of our commands stand in code; those of other programs do not occur.
-    used = {option for code in re.findall(r"`([^`\n]+)`|^(?:    |\$ )?(pyke .*)$", text, re.MULTILINE) for part in code for option in _options(part)}
+    used = {
+        option
+        for code in re.findall(r"`([^`\n]+)`|^(?:    |\$ )?(pyke .*)$", text, re.MULTILINE)
+        for part in code
+        for option in _options(part)
+    }
     assert used - known - {"--help", "--version"} == set()
 
 
 def _options(code: str) -> list[str]:
     if code.startswith("python "):  # a benchmark, which has options of its own
         return []
-    return [word for word in re.split(r"[\s,=]+", code.split(" #")[0]) if re.fullmatch(r"--[a-z][a-z-]*", word)] if "--" in code else []
+    return (
+        [
+            word
+            for word in re.split(r"[\s,=]+", code.split(" #")[0])
+            if re.fullmatch(r"--[a-z][a-z-]*", word)
+        ]
+        if "--" in code
+        else []
+    )
 
 
 def test_every_command_has_a_page() -> None:
@@ -184,14 +228,32 @@ def test_every_command_has_a_page() -> None:
 
 
 def test_the_page_of_settings_has_them_all_with_their_defaults() -> None:
-    rows = dict(re.findall(r"^\| `(\w+)` \| [^|]*\| ([^|]*?) \|", (DOCS / "reference" / "settings.md").read_text(), re.MULTILINE))
+    rows = dict(
+        re.findall(
+            r"^\| `(\w+)` \| [^|]*\| ([^|]*?) \|",
+            (DOCS / "reference" / "settings.md").read_text(),
+            re.MULTILINE,
+        )
+    )
     assert set(rows) == {field.name for field in fields(Config)}
     told = {name: shown.strip("`") for name, shown in rows.items()}
-    words = {"format": "by extension", "base": "none", "type_predicate": "rdf:type", "threads": "all cores", "memory": "unlimited"}
+    words = {
+        "format": "by extension",
+        "base": "none",
+        "type_predicate": "rdf:type",
+        "threads": "all cores",
+        "memory": "unlimited",
+    }
     expected = {field.name: words.get(field.name) for field in fields(Config)}
     for name, value in vars(Config()).items():
         if name not in words:
-            expected[name] = str(value).lower() if isinstance(value, bool) else f"{value:g}" if name == "checkpoint_seconds" else str(value)
+            expected[name] = (
+                str(value).lower()
+                if isinstance(value, bool)
+                else f"{value:g}"
+                if name == "checkpoint_seconds"
+                else str(value)
+            )
     assert told == expected
 
 
@@ -222,7 +284,12 @@ class _Asked(HTMLParser):
             self._section = given.get("id") or ""
         self._in_code = tag == "code"
         if tag in ("script", "img", "iframe", "source", "link"):
-            self.loaded += [value for name in ("src", "href") if (value := given.get(name)) and given.get("rel") not in ("canonical", "next", "prev")]
+            self.loaded += [
+                value
+                for name in ("src", "href")
+                if (value := given.get(name))
+                and given.get("rel") not in ("canonical", "next", "prev")
+            ]
 
     def handle_endtag(self, tag: str) -> None:
         self._in_code = False
@@ -236,8 +303,23 @@ class _Asked(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as `make docs` does: links that lead nowhere and pages that nothing leads to are errors."""
     place = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)]
-    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(place),
+    ]
+    built = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )
     assert built.returncode == 0, built.stdout + built.stderr
     return place
 
@@ -251,14 +333,34 @@ def test_the_reference_has_every_option_of_every_command(site: Path) -> None:
 def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     pages = sorted(site.rglob("*.html"))
     assert len(pages) >= len(PAGES)
-    assert {address for page in pages for address in _Asked(page).loaded if re.match(r"(https?:)?//", address)} == set()
+    assert {
+        address
+        for page in pages
+        for address in _Asked(page).loaded
+        if re.match(r"(https?:)?//", address)
+    } == set()
     styles = "".join(path.read_text() for path in site.rglob("*.css"))
     assert not re.search(r"url\(['\"]?(https?:)?//", styles)
 
 
 @pytest.mark.parametrize(
-    "page", [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/README.md")], ids=str
+    "page",
+    [
+        ROOT / name
+        for name in (
+            "README.md",
+            "CONTRIBUTING.md",
+            "CHANGELOG.md",
+            "SECURITY.md",
+            "bench/README.md",
+        )
+    ],
+    ids=str,
 )
 def test_links_beside_the_site_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
-    assert [link for link in links if not re.match(r"https?:", link) and not (page.parent / link).exists()] == []
+    assert [
+        link
+        for link in links
+        if not re.match(r"https?:", link) and not (page.parent / link).exists()
+    ] == []

@@ -47,7 +47,10 @@ def test_a_loaded_one_is_mapped_from_its_files(family: Path, tmp_path: Path) -> 
 
 
 def test_it_says_what_it_holds(family: Path) -> None:
-    assert repr(pyke.embed(family, dimensions=4)) == "<pyke.Embedding: 9 terms × 4 dimensions, 8 triples, 5 typed subjects, 2 classes>"
+    assert (
+        repr(pyke.embed(family, dimensions=4))
+        == "<pyke.Embedding: 9 terms × 4 dimensions, 8 triples, 5 typed subjects, 2 classes>"
+    )
 
 
 def test_a_notebook_shows_the_first_terms_with_labels_and_numbers(family: Path) -> None:
@@ -81,7 +84,13 @@ def test_classes_are_what_is_a_type_of_something_or_said_to_be_a_class(tmp_path:
         f"<e:a> {TYPE} <e:A> .\n<e:a> <e:p> <e:b> .\n<e:p> {TYPE} <e:Property> .\n<e:A> <{rdfs}subClassOf> <e:B> .\n<e:C> {TYPE} <{owl}Class> .\n"
     )
     made = pyke.embed(path, dimensions=2)
-    assert {made.terms[i] for i in made.classes} == {"e:A", "e:B", "e:C", "e:Property", f"{owl}Class"}
+    assert {made.terms[i] for i in made.classes} == {
+        "e:A",
+        "e:B",
+        "e:C",
+        "e:Property",
+        f"{owl}Class",
+    }
 
 
 def test_settings_that_do_not_exist_are_refused(family: Path) -> None:

@@ -12,12 +12,12 @@ import pytest
 import oracle
 from conftest import FAMILY, TYPE, Command
 from pyke.config import RDF_TYPE, Config
-from pyke.embedding import Embedding, load
+from pyke.core.progress import Progress
+from pyke.embedding.embedding import Embedding, load
 from pyke.errors import Interrupted, NothingToScore
 from pyke.evaluate import Evaluation, Measures, evaluate, evaluate_held_out, graph_of, tables
-from pyke.evaluate.held_out import split
-from pyke.pipeline import Run, embed_to
-from pyke.progress import Progress
+from pyke.pipeline.embed import Run, embed_to
+from pyke.use.types.held_out import split
 
 CONFIG = Config(dimensions=8)
 
@@ -64,7 +64,10 @@ def test_withheld_types_score_what_the_oracle_says(typed: Path) -> None:
     vectors = Run(None, CONFIG).embed_graph(parts.graph).vectors.astype(np.float64).tolist()
 
     def types_of(table: Any) -> list[set[str]]:
-        return [{str(c) for c in table.classes[a:b].tolist()} for a, b in zip(table.offsets, table.offsets[1:], strict=False)]
+        return [
+            {str(c) for c in table.classes[a:b].tolist()}
+            for a, b in zip(table.offsets, table.offsets[1:], strict=False)
+        ]
 
     truth = oracle.Withheld(
         [vectors[s] for s in parts.known.subjects], types_of(parts.known),
@@ -80,9 +83,29 @@ def test_withheld_types_score_what_the_oracle_says(typed: Path) -> None:
 
 
 def test_threads_change_no_score(typed: Path, embedding: Embedding) -> None:
-    assert len({json.dumps(evaluate(embedding, Measures(threads=threads)).as_dict()) for threads in (1, 2, 7)}) == 1
+    assert (
+        len(
+            {
+                json.dumps(evaluate(embedding, Measures(threads=threads)).as_dict())
+                for threads in (1, 2, 7)
+            }
+        )
+        == 1
+    )
     configs = [Config(dimensions=8, threads=threads) for threads in (1, 3)]
-    assert len({json.dumps(evaluate_held_out(typed, config, measures=Measures(threads=config.threads)).as_dict()) for config in configs}) == 1
+    assert (
+        len(
+            {
+                json.dumps(
+                    evaluate_held_out(
+                        typed, config, measures=Measures(threads=config.threads)
+                    ).as_dict()
+                )
+                for config in configs
+            }
+        )
+        == 1
+    )
 
 
 def test_a_loaded_embedding_scores_as_it_did_before(embedding: Embedding, directory: Path) -> None:
@@ -97,7 +120,10 @@ def test_what_is_measured_can_be_chosen(embedding: Embedding) -> None:
 
 def test_an_evaluation_is_json(typed: Path, embedding: Embedding) -> None:
     for found in (evaluate(embedding), evaluate_held_out(typed, CONFIG)):
-        assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["types"]["asked"] == found.types.asked
+        assert (
+            json.loads(json.dumps(found.as_dict(), allow_nan=False))["types"]["asked"]
+            == found.types.asked
+        )
 
 
 def test_an_evaluation_tells_how_far_it_is_and_can_be_stopped(embedding: Embedding) -> None:
@@ -141,14 +167,32 @@ def shown(evaluation: Evaluation) -> str:
                      for table in tables.evaluation_tables(evaluation))  # fmt: skip
 
 
-def test_tables_say_what_was_measured_and_what_could_not_be(typed: Path, embedding: Embedding) -> None:
+def test_tables_say_what_was_measured_and_what_could_not_be(
+    typed: Path, embedding: Embedding
+) -> None:
     words = shown(evaluate(embedding, Measures(exact=True)))
-    for some in ("in-graph", "61 subjects asked", "neighbours exact", "Cluster purity", "of the subjects are noise"):
+    for some in (
+        "in-graph",
+        "61 subjects asked",
+        "neighbours exact",
+        "Cluster purity",
+        "of the subjects are noise",
+    ):
         assert some in words
     assert "approximate" not in words
-    seed = next(seed for seed in range(100) if evaluate_held_out(typed, Config(dimensions=2, seed=seed)).types.without_vector)
+    seed = next(
+        seed
+        for seed in range(100)
+        if evaluate_held_out(typed, Config(dimensions=2, seed=seed)).types.without_vector
+    )
     words = shown(evaluate_held_out(typed, Config(dimensions=2, seed=seed)))
-    for some in ("withheld before the embedding", "1 of them without a vector", "top-1", "micro F1", "macro F1"):
+    for some in (
+        "withheld before the embedding",
+        "1 of them without a vector",
+        "top-1",
+        "micro F1",
+        "macro F1",
+    ):
         assert some in words
 
 
@@ -158,21 +202,38 @@ def test_tables_say_that_neighbours_are_approximate(embedding: Embedding) -> Non
     assert "Clusters are approximate" in words
 
 
-def test_the_command_scores_a_directory_and_files_alike(pyke: Command, directory: Path, typed: Path) -> None:
+def test_the_command_scores_a_directory_and_files_alike(
+    pyke: Command, directory: Path, typed: Path
+) -> None:
     from_directory = json.loads(pyke("evaluate", directory, "--json").stdout)
     from_files = json.loads(pyke("evaluate", typed, "--dimensions", "8", "--json").stdout)
     assert from_directory == from_files
     assert from_directory["protocol"] == "in-graph"
 
 
-def test_settings_for_an_embedding_that_is_made_already_are_refused(pyke: Command, directory: Path) -> None:
+def test_settings_for_an_embedding_that_is_made_already_are_refused(
+    pyke: Command, directory: Path
+) -> None:
     run = pyke("evaluate", directory, "--dimensions", "8", "--seed", "3")
     assert run.returncode == 2
     assert "--dimensions, --seed would change nothing" in run.stderr
 
 
-def test_the_command_shows_tables_and_writes_a_page(pyke: Command, typed: Path, tmp_path: Path) -> None:
-    run = pyke("evaluate", typed, "--held-out", "0.2", "--mu", "1,3", "--dimensions", "8", "--report", tmp_path / "scores.html")
+def test_the_command_shows_tables_and_writes_a_page(
+    pyke: Command, typed: Path, tmp_path: Path
+) -> None:
+    run = pyke(
+        "evaluate",
+        typed,
+        "--held-out",
+        "0.2",
+        "--mu",
+        "1,3",
+        "--dimensions",
+        "8",
+        "--report",
+        tmp_path / "scores.html",
+    )
     assert run.returncode == 0, run.stderr
     assert "held-out (types withheld before the embedding)" in run.stdout
     page = (tmp_path / "scores.html").read_text()
@@ -186,7 +247,16 @@ def test_names_of_files_are_shown_as_they_are(pyke: Command, typed: Path, tmp_pa
     path.write_text(typed.read_text())
     for report in ("a.html", "a.svg"):
         (tmp_path / report).write_text("old")
-        run = pyke("evaluate", path, "--no-purity", "--dimensions", "2", "--report", tmp_path / report, "--force")
+        run = pyke(
+            "evaluate",
+            path,
+            "--no-purity",
+            "--dimensions",
+            "2",
+            "--report",
+            tmp_path / report,
+            "--force",
+        )
         assert run.returncode == 0, run.stderr
     assert "Evaluation of &lt;b&gt;$x_{$[red].nt" in (tmp_path / "a.html").read_text()
 
@@ -200,7 +270,19 @@ def test_the_default_list_shrinks_to_what_is_possible(pyke: Command, family: Pat
 
 
 def test_switches_reach_the_measures(pyke: Command, typed: Path) -> None:
-    found = json.loads(pyke("evaluate", typed, "--no-purity", "--exact", "--mu", "5,2", "--dimensions", "3", "--json").stdout)
+    found = json.loads(
+        pyke(
+            "evaluate",
+            typed,
+            "--no-purity",
+            "--exact",
+            "--mu",
+            "5,2",
+            "--dimensions",
+            "3",
+            "--json",
+        ).stdout
+    )
     assert found["purity"] is None
     assert list(found["types"]["scores"]) == ["2", "5"]
 
@@ -239,7 +321,13 @@ def test_switches_reach_the_measures(pyke: Command, typed: Path) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
 def test_what_cannot_be_scored_has_its_exit_code_and_says_what_to_do(
-    pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, directory: Path, arguments: tuple[str, ...], code: int, words: str
+    pyke: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    directory: Path,
+    arguments: tuple[str, ...],
+    code: int,
+    words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     untyped = "<http://e/a> <http://e/p> <http://e/b> .\n<http://e/b> <http://e/p> <http://e/c> .\n"
@@ -268,7 +356,14 @@ def test_what_cannot_be_scored_has_its_exit_code_and_says_what_to_do(
 
 
 @pytest.mark.parametrize(
-    "arguments", [("untyped.nt",), ("good.nt", "--mu", "5"), ("good.nt", "--mu", "0"), ("good.nt", "--report", "x.xyz")], ids=" ".join
+    "arguments",
+    [
+        ("untyped.nt",),
+        ("good.nt", "--mu", "5"),
+        ("good.nt", "--mu", "0"),
+        ("good.nt", "--report", "x.xyz"),
+    ],
+    ids=" ".join,
 )
 def test_what_cannot_be_scored_is_not_embedded_first(
     pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
@@ -282,8 +377,23 @@ def test_what_cannot_be_scored_is_not_embedded_first(
     assert "simulation" not in run.stderr
 
 
-def test_the_settings_of_a_file_are_those_of_the_evaluation(pyke: Command, typed: Path, tmp_path: Path) -> None:
+def test_the_settings_of_a_file_are_those_of_the_evaluation(
+    pyke: Command, typed: Path, tmp_path: Path
+) -> None:
     (tmp_path / "a.toml").write_text("dimensions = 3\nk = 4\nseed = 5\n")
-    found = json.loads(pyke("evaluate", typed, "--config", tmp_path / "a.toml", "--no-purity", "--seed", "6", "--json").stdout)
-    truth = evaluate(Run(typed, Config(dimensions=3, k=4, seed=6)).embed(), Measures(purity=False)).as_dict()
+    found = json.loads(
+        pyke(
+            "evaluate",
+            typed,
+            "--config",
+            tmp_path / "a.toml",
+            "--no-purity",
+            "--seed",
+            "6",
+            "--json",
+        ).stdout
+    )
+    truth = evaluate(
+        Run(typed, Config(dimensions=3, k=4, seed=6)).embed(), Measures(purity=False)
+    ).as_dict()
     assert found == json.loads(json.dumps(truth))

@@ -13,10 +13,10 @@ import oracle
 import pyke
 from conftest import FAMILY, ROOT, TYPE
 from oracle import Triple
-from pyke.embedding import Embedding
+from pyke.embedding.embedding import Embedding
 from pyke.errors import NothingToScore, UnknownTerm, UsageError
-from pyke.explanation import MOST_SHARED, Shared
-from pyke.graph import Terms, Texts
+from pyke.graph.terms import Terms, Texts
+from pyke.use.types.explain import MOST_SHARED, Shared
 from test_ids import triples_in
 from test_prediction import MU, partly_typed
 
@@ -26,7 +26,10 @@ LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 @pytest.fixture(scope="module")
 def embedding(tmp_path_factory: pytest.TempPathFactory) -> Embedding:
     path = tmp_path_factory.mktemp("explained") / "partly.nt"
-    path.write_text(partly_typed() + f'<http://e/baker/0> {LABEL} "Berta" .\n<http://e/baker/5> {LABEL} "Anna" .\n')
+    path.write_text(
+        partly_typed()
+        + f'<http://e/baker/0> {LABEL} "Berta" .\n<http://e/baker/5> {LABEL} "Anna" .\n'
+    )
     return pyke.embed(path, dimensions=5)
 
 
@@ -38,7 +41,9 @@ def contexts(graph: list[Triple], term: str) -> set[tuple[str, str | None, bool]
     """What a term stands in: predicate, other term or anything, and whether it is the subject."""
     ordinary = [triple for triple in graph if triple[1] != oracle.RDF_TYPE]
     as_subject = {(p, other, True) for s, p, o in ordinary if s == term for other in (o, None)}
-    return as_subject | {(p, other, False) for s, p, o in ordinary if o == term for other in (s, None)}
+    return as_subject | {
+        (p, other, False) for s, p, o in ordinary if o == term for other in (s, None)
+    }
 
 
 def as_context(shared: Shared) -> tuple[str, str | None, bool]:
@@ -46,34 +51,66 @@ def as_context(shared: Shared) -> tuple[str, str | None, bool]:
 
 
 @pytest.mark.parametrize(
-    "name", ["http://e/baker/0", "http://e/smith/7", "http://e/smith/tool0", "http://e/weaver/tool1", "http://e/smith", "http://e/uses"]
+    "name",
+    [
+        "http://e/baker/0",
+        "http://e/smith/7",
+        "http://e/smith/tool0",
+        "http://e/weaver/tool1",
+        "http://e/smith",
+        "http://e/uses",
+    ],
 )
-def test_votes_are_those_of_typed_neighbours_with_a_role_in_common(embedding: Embedding, name: str) -> None:
+def test_votes_are_those_of_typed_neighbours_with_a_role_in_common(
+    embedding: Embedding, name: str
+) -> None:
     """For a term without a type, one with a type, tools, a class and a predicate."""
     graph = statements_in(embedding)
     why = embedding.explain(name, MU)
     vectors = dict(zip(embedding.terms, embedding.vectors.tolist(), strict=True))
     assert {vote.type: vote.votes for vote in why.votes} == oracle.votes(graph, vectors, name, MU)
-    assert [vote.votes for vote in why.votes] == sorted((vote.votes for vote in why.votes), reverse=True)
-    assert {vote.type for vote in why.votes if vote.stated} <= {kind for subject, kind in oracle.types(graph) if subject == name}
+    assert [vote.votes for vote in why.votes] == sorted(
+        (vote.votes for vote in why.votes), reverse=True
+    )
+    assert {vote.type for vote in why.votes if vote.stated} <= {
+        kind for subject, kind in oracle.types(graph) if subject == name
+    }
 
 
 def test_votes_are_those_of_the_predictions(embedding: Embedding) -> None:
     found = embedding.predict_types(mu=MU, min_confidence=0)
-    predicted = Counter({(prediction.term, prediction.type): prediction.votes for prediction in found})
-    told = Counter({(name, vote.type): vote.votes for name in {p.term for p in found} for vote in embedding.explain(name, MU).votes})
+    predicted = Counter(
+        {(prediction.term, prediction.type): prediction.votes for prediction in found}
+    )
+    told = Counter(
+        {
+            (name, vote.type): vote.votes
+            for name in {p.term for p in found}
+            for vote in embedding.explain(name, MU).votes
+        }
+    )
     assert told == predicted
 
 
 def test_voters_are_the_nearest_with_their_types(embedding: Embedding) -> None:
     graph = statements_in(embedding)
     why = embedding.explain("http://e/baker/0", MU)
-    nearest = [near.term for near in embedding.nearest("http://e/baker/0", k=len(embedding)) if near.term in oracle.typed_subjects(graph)]
+    nearest = [
+        near.term
+        for near in embedding.nearest("http://e/baker/0", k=len(embedding))
+        if near.term in oracle.typed_subjects(graph)
+    ]
     assert [voter.term for voter in why.voters] == nearest[:MU]
-    assert [voter.distance for voter in why.voters] == sorted(voter.distance for voter in why.voters)
+    assert [voter.distance for voter in why.voters] == sorted(
+        voter.distance for voter in why.voters
+    )
     for voter in why.voters:
-        assert set(voter.types) == {kind for subject, kind in oracle.types(graph) if subject == voter.term}
-        assert voter.shared == len(contexts(graph, voter.term) & contexts(graph, "http://e/baker/0"))
+        assert set(voter.types) == {
+            kind for subject, kind in oracle.types(graph) if subject == voter.term
+        }
+        assert voter.shared == len(
+            contexts(graph, voter.term) & contexts(graph, "http://e/baker/0")
+        )
 
 
 @pytest.mark.parametrize("name", ["http://e/baker/0", "http://e/smith/7", "http://e/smith/tool0"])
@@ -85,12 +122,16 @@ def test_what_is_in_common_is_counted(embedding: Embedding, name: str) -> None:
     assert {as_context(shared) for shared in why.shared} == common
     for shared in why.shared:
         assert shared.voters == sum(as_context(shared) in own for own in voters)
-        assert shared.terms == sum(as_context(shared) in contexts(graph, term) for term in embedding.terms)
+        assert shared.terms == sum(
+            as_context(shared) in contexts(graph, term) for term in embedding.terms
+        )
 
 
-def test_triples_are_gone_through_a_few_at_a_time(embedding: Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_triples_are_gone_through_a_few_at_a_time(
+    embedding: Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = embedding.explain("http://e/baker/0", MU)
-    monkeypatch.setattr("pyke.explanation.TRIPLES_AT_ONCE", 7)
+    monkeypatch.setattr("pyke.use.types.explain.TRIPLES_AT_ONCE", 7)
     assert embedding.explain("http://e/baker/0", MU) == whole
 
 
@@ -99,21 +140,36 @@ def test_a_hub_among_the_voters_takes_little_memory() -> None:
     count = 100_000
     asked, hub, other, kind, uses, typing = range(count, count + 6)
     terms = Terms.of([*(f"e:{i}" for i in range(typing)), oracle.RDF_TYPE])
-    triples = np.array([(hub, uses, i) for i in range(count)] + [(asked, uses, 0), (hub, typing, kind), (other, typing, kind)], np.int32)
-    vectors, types = np.zeros((len(terms), 2), np.float32), np.array([(hub, kind), (other, kind)], np.int32)
-    made = Embedding(vectors, terms, types, triples, Texts.of([]), np.zeros(0, np.int32), {"config": {}})
+    triples = np.array(
+        [(hub, uses, i) for i in range(count)]
+        + [(asked, uses, 0), (hub, typing, kind), (other, typing, kind)],
+        np.int32,
+    )
+    vectors, types = (
+        np.zeros((len(terms), 2), np.float32),
+        np.array([(hub, kind), (other, kind)], np.int32),
+    )
+    made = Embedding(
+        vectors, terms, types, triples, Texts.of([]), np.zeros(0, np.int32), {"config": {}}
+    )
     tracemalloc.start()
     why = made.explain(f"<e:{asked}>", 2)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert {(shared.other, shared.voters, shared.terms) for shared in why.shared} == {(None, 1, 2), ("e:0", 1, 2)}
+    assert {(shared.other, shared.voters, shared.terms) for shared in why.shared} == {
+        (None, 1, 2),
+        ("e:0", 1, 2),
+    }
     assert most < 100 * count
 
 
 def test_the_most_telling_comes_first(embedding: Embedding) -> None:
     """Using one tool, which few do, says more than using any."""
     why = embedding.explain("http://e/baker/0", 20)
-    with_tool, any_tool = (next(shared for shared in why.shared if (shared.other is None) == is_role) for is_role in (False, True))
+    with_tool, any_tool = (
+        next(shared for shared in why.shared if (shared.other is None) == is_role)
+        for is_role in (False, True)
+    )
     assert any_tool.voters > with_tool.voters
     alike = [shared for shared in why.shared if shared.voters == with_tool.voters]
     assert [shared.terms for shared in alike] == sorted(shared.terms for shared in alike)
@@ -132,7 +188,9 @@ def test_a_term_is_found_by_iri_or_label(embedding: Embedding, name: str) -> Non
     assert (why.term, why.label) == ("http://e/baker/0", "Berta")
 
 
-def test_a_term_that_is_unknown_is_refused_with_those_that_look_like_it(embedding: Embedding) -> None:
+def test_a_term_that_is_unknown_is_refused_with_those_that_look_like_it(
+    embedding: Embedding,
+) -> None:
     with pytest.raises(UnknownTerm, match="Did you mean <http://e/baker/tool11>"):
         embedding.explain("http://e/baker/tool111")
 
@@ -165,5 +223,7 @@ def test_a_literal_in_common_is_a_role_and_no_context(tmp_path: Path) -> None:
     path = tmp_path / "family.nt"
     path.write_text(f'{FAMILY}<http://e/michelle> {LABEL} "Michelle" .\n')
     why = pyke.embed(path, dimensions=3, count_literals=True).explain("http://e/michelle", 4)
-    assert [(shared.other, shared.is_subject, shared.voters) for shared in why.shared] == [(None, True, 1)]
+    assert [(shared.other, shared.is_subject, shared.voters) for shared in why.shared] == [
+        (None, True, 1)
+    ]
     assert [voter.term for voter in why.voters if voter.shared] == ["http://e/anna"]

@@ -25,14 +25,23 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from conftest import Command
-from pyke.embedding import Embedding
+from pyke.core.arrays import Floats
+from pyke.core.progress import Progress
+from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, Interrupted, OutputExists, UsageError, WriteError
-from pyke.export import FORMATS, rows, tables
-from pyke.graph import Floats, Terms, Texts
-from pyke.progress import Progress
+from pyke.graph.terms import Terms, Texts
+from pyke.use.export import FORMATS, rows, tables
 
 # Terms and labels that some format cannot hold as they are.
-ODD_TERMS = ['http://e/a b"c,d', "http://e/Zürich/東京/🙂", "http://e/tab\tnew\nline\rend", "_:b0", "http://e/100%25", "", "http://e/'--;"]
+ODD_TERMS = [
+    'http://e/a b"c,d',
+    "http://e/Zürich/東京/🙂",
+    "http://e/tab\tnew\nline\rend",
+    "_:b0",
+    "http://e/100%25",
+    "",
+    "http://e/'--;",
+]
 ODD_LABELS = {0: 'said "no", twice', 1: "two\nlines\tand a tab", 3: "東京🙂", 4: "nul\0here", 5: ""}
 
 
@@ -45,7 +54,10 @@ def made_up(rows: int = 60, longest: int = 3_000, extreme: bool = True) -> Embed
     if extreme:
         vectors[0] = [0.0, -0.0, 1e-45, 3.4028235e38, 16777216, 1 / 3, -1e-7]
     classes = [rows - 3, rows - 2]
-    types = sorted({(i, classes[i % 3 - 1]) for i in range(rows - 5) if i % 3} | {(i, classes[0]) for i in range(0, rows - 5, 5)})
+    types = sorted(
+        {(i, classes[i % 3 - 1]) for i in range(rows - 5) if i % 3}
+        | {(i, classes[0]) for i in range(0, rows - 5, 5)}
+    )
     triples = [(i, rows - 1 - i % 2 * 3, (i + 1) % rows) for i in range(rows - 5)]
     labels = ODD_LABELS | {i: f"label {i}" for i in range(10, rows, 2)}
     return Embedding(
@@ -67,7 +79,9 @@ def labels_of(e: Embedding) -> list[str | None]:
 def same_bits(found: Any, wanted: Floats) -> bool:
     """Equal as bits: −0 is not 0."""
     found = np.asarray(found)
-    return found.dtype == np.float32 and np.array_equal(np.ascontiguousarray(found).view(np.int32), wanted.view(np.int32))
+    return found.dtype == np.float32 and np.array_equal(
+        np.ascontiguousarray(found).view(np.int32), wanted.view(np.int32)
+    )
 
 
 @pytest.fixture(params=["one part", "many parts"])
@@ -93,7 +107,9 @@ def test_parquet_reads_back_in_pyarrow_pandas_and_polars(e: Embedding, tmp_path:
     assert table["term"].to_pylist() == list(e.terms)
     assert table["label"].to_pylist() == labels_of(e)
     assert table["types"].to_pylist() == types_of(e)
-    assert same_bits(table["vector"].combine_chunks().flatten().to_numpy().reshape(-1, 7), e.vectors)
+    assert same_bits(
+        table["vector"].combine_chunks().flatten().to_numpy().reshape(-1, 7), e.vectors
+    )
     frame = pd.read_parquet(path)
     assert frame["term"].tolist() == list(e.terms)
     assert same_bits(np.stack(frame["vector"].to_numpy()), e.vectors)
@@ -102,20 +118,35 @@ def test_parquet_reads_back_in_pyarrow_pandas_and_polars(e: Embedding, tmp_path:
     assert same_bits(polar["vector"].to_numpy(), e.vectors)
 
 
-@pytest.mark.parametrize(("name", "separator"), [("e.csv", ","), ("e.tsv", "\t"), ("e.csv.gz", ","), ("e.tsv.zst", "\t")])
-def test_csv_and_tsv_read_back_in_pandas_polars_and_python(e: Embedding, tmp_path: Path, name: str, separator: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "separator"), [("e.csv", ","), ("e.tsv", "\t"), ("e.csv.gz", ","), ("e.tsv.zst", "\t")]
+)
+def test_csv_and_tsv_read_back_in_pandas_polars_and_python(
+    e: Embedding, tmp_path: Path, name: str, separator: str
+) -> None:
     path = tmp_path / name
     assert e.export(path, threads=2).format == name[2:5]
-    frame = pd.read_csv(path, sep=separator, keep_default_na=False, dtype=dict.fromkeys([f"d{i}" for i in range(7)], np.float32))
+    frame = pd.read_csv(
+        path,
+        sep=separator,
+        keep_default_na=False,
+        dtype=dict.fromkeys([f"d{i}" for i in range(7)], np.float32),
+    )
     assert list(frame.columns) == ["term", *(f"d{i}" for i in range(7))]
     terms = list(e.terms)
     assert frame["term"].tolist() == terms
     assert np.allclose(frame.iloc[:, 1:], e.vectors, rtol=1e-6)  # pandas reads 1e-45 its own way
-    polar = pl.read_csv(path, separator=separator, schema_overrides={f"d{i}": pl.Float32 for i in range(7)})
+    polar = pl.read_csv(
+        path, separator=separator, schema_overrides={f"d{i}": pl.Float32 for i in range(7)}
+    )
     assert polar["term"].fill_null("").to_list() == terms
     assert same_bits(polar.drop("term").to_numpy(order="c"), e.vectors)
     if not name.endswith(".zst"):
-        with gzip.open(path, "rt", newline="") if name.endswith(".gz") else path.open(newline="") as file:
+        with (
+            gzip.open(path, "rt", newline="")
+            if name.endswith(".gz")
+            else path.open(newline="") as file
+        ):
             lines = list(csv.reader(file, delimiter=separator))[1:]
         assert [line[0] for line in lines] == terms
         assert same_bits(np.array([line[1:] for line in lines], np.float32), e.vectors)
@@ -128,7 +159,9 @@ def test_numbers_are_as_short_as_they_can_be(tmp_path: Path) -> None:
     assert first[1:] == ["0", "-0", "1e-45", "3.4028235e+38", "16777216", "0.33333334", "-1e-7"]
 
 
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+@given(
+    st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=20)
+)
 def test_every_number_reads_back_as_it_was(numbers: list[float]) -> None:
     vectors = np.array([numbers], np.float32)
     zero = np.zeros((0, 2), np.int32)
@@ -140,7 +173,10 @@ def test_every_number_reads_back_as_it_was(numbers: list[float]) -> None:
 def test_npy_is_a_directory_of_vectors_and_terms(e: Embedding, tmp_path: Path) -> None:
     e.export(tmp_path / "e", "npy")
     assert same_bits(np.load(tmp_path / "e" / "vectors.npy"), e.vectors)
-    text, offsets = (tmp_path / "e" / "terms.txt").read_bytes(), np.load(tmp_path / "e" / "term_offsets.npy")
+    text, offsets = (
+        (tmp_path / "e" / "terms.txt").read_bytes(),
+        np.load(tmp_path / "e" / "term_offsets.npy"),
+    )
     assert [text[a : b - 1].decode() for a, b in pairwise(offsets)] == list(e.terms)
     assert json.loads((tmp_path / "e" / "manifest.json").read_text())["terms"] == len(e)
 
@@ -168,7 +204,9 @@ def test_word2vec_binary_is_what_gensim_writes(e: Embedding, tmp_path: Path) -> 
 @pytest.mark.parametrize("twins", [("http://e/a b", "http://e/a%20b"), ("a%20b c", "a b%20c")])
 def test_terms_that_would_share_a_key_are_refused(tmp_path: Path, twins: tuple[str, str]) -> None:
     zero = np.zeros((0, 2), np.int32)
-    two = Embedding(np.zeros((2, 3), np.float32), Terms.of(twins), zero, zero, Texts.of([]), zero[:, 0], {})
+    two = Embedding(
+        np.zeros((2, 3), np.float32), Terms.of(twins), zero, zero, Texts.of([]), zero[:, 0], {}
+    )
     with pytest.raises(DataError, match="one key"):
         two.export(tmp_path / "e.vec")
     assert not list(tmp_path.iterdir())
@@ -187,22 +225,31 @@ def test_safetensors_reads_back(e: Embedding, tmp_path: Path) -> None:
 
 def test_the_projector_gets_a_line_per_point_in_both_files(e: Embedding, tmp_path: Path) -> None:
     written = e.export(tmp_path / "e", "projector")
-    assert same_bits(np.loadtxt(tmp_path / "e" / "tensors.tsv", np.float32, delimiter="\t"), e.vectors)
+    assert same_bits(
+        np.loadtxt(tmp_path / "e" / "tensors.tsv", np.float32, delimiter="\t"), e.vectors
+    )
     head, *lines = (tmp_path / "e" / "metadata.tsv").read_text().removesuffix("\n").split("\n")
     assert head == "term\tlabel\ttype"
     cells = [line.split("\t") for line in lines]
     clean = [re.sub("[\t\r\n]", " ", term) for term in e.terms]
     assert [cell[0] for cell in cells] == clean
-    labels = [term if label is None else re.sub("[\t\r\n]", " ", label) for label, term in zip(labels_of(e), clean, strict=True)]
+    labels = [
+        term if label is None else re.sub("[\t\r\n]", " ", label)
+        for label, term in zip(labels_of(e), clean, strict=True)
+    ]
     assert [cell[1] for cell in cells] == labels
     assert [cell[2] for cell in cells] == [kinds[0] if kinds else "" for kinds in types_of(e)]
     assert written.altered == 3  # a term, which is its own label, and a label
     named = re.findall(r'_path: "(.*)"', (tmp_path / "e" / "projector_config.pbtxt").read_text())
-    assert {"manifest.json", "projector_config.pbtxt", *named} == {path.name for path in (tmp_path / "e").iterdir()}
+    assert {"manifest.json", "projector_config.pbtxt", *named} == {
+        path.name for path in (tmp_path / "e").iterdir()
+    }
 
 
 @pytest.mark.parametrize("group_bytes", [400, 1 << 20])
-def test_the_atlas_has_a_map_and_neighbours_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group_bytes: int) -> None:
+def test_the_atlas_has_a_map_and_neighbours_by_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group_bytes: int
+) -> None:
     monkeypatch.setattr(tables, "GROUP_BYTES", group_bytes)
     e = made_up(extreme=False)
     e.export(tmp_path / "a.parquet", "atlas", neighbours=4, only="typed")
@@ -213,7 +260,9 @@ def test_the_atlas_has_a_map_and_neighbours_by_row(tmp_path: Path, monkeypatch: 
     assert frame["type"].to_list() == [types_of(e)[i][0] for i in chosen]
     vectors = e.vectors[chosen]
     assert same_bits(frame["vector"].to_numpy(), vectors)
-    distances = np.linalg.norm(vectors[:, None] - vectors[None], axis=2) + np.diag(np.full(len(vectors), np.inf))
+    distances = np.linalg.norm(vectors[:, None] - vectors[None], axis=2) + np.diag(
+        np.full(len(vectors), np.inf)
+    )
     neighbours = frame["neighbors"].struct.unnest()
     assert neighbours["ids"].to_list() == np.argsort(distances, axis=1)[:, :4].tolist()
     assert np.allclose(neighbours["distances"].to_list(), np.sort(distances, axis=1)[:, :4])
@@ -224,7 +273,15 @@ def test_the_atlas_has_a_map_and_neighbours_by_row(tmp_path: Path, monkeypatch: 
 
 def test_a_map_of_one_dimension_is_a_line(tmp_path: Path) -> None:
     thin = made_up()
-    thin = Embedding(np.arange(60, dtype=np.float32)[:, None], thin.terms, thin.types, thin.triples, thin.labels, thin.labelled, {})
+    thin = Embedding(
+        np.arange(60, dtype=np.float32)[:, None],
+        thin.terms,
+        thin.types,
+        thin.triples,
+        thin.labels,
+        thin.labelled,
+        {},
+    )
     thin.export(tmp_path / "a.parquet", "atlas")
     assert set(pl.read_parquet(tmp_path / "a.parquet")["y"]) == {0.0}
 
@@ -238,13 +295,30 @@ def test_lists_may_have_more_numbers_than_32_bits_count() -> None:
 def test_a_part_is_bounded_by_all_that_is_in_it() -> None:
     """Terms and vectors are small beside a hundred types each, and beside long labels."""
     members, classes = 50, 100
-    names = [f"e:{i}" for i in range(members)] + [f"http://example.com/a/class/with/a/long/name/{i}" for i in range(classes)]
-    types = np.array([(i, members + kind) for i in range(members) for kind in range(classes)], np.int32)
+    names = [f"e:{i}" for i in range(members)] + [
+        f"http://example.com/a/class/with/a/long/name/{i}" for i in range(classes)
+    ]
+    types = np.array(
+        [(i, members + kind) for i in range(members) for kind in range(classes)], np.int32
+    )
     labels = np.arange(members, members + classes, dtype=np.int32)
     none = np.zeros((0, 3), np.int32)
-    e = Embedding(np.zeros((len(names), 2), np.float32), Terms.of(names), types, none, Texts.of(["long " * 200] * classes), labels, {})
+    e = Embedding(
+        np.zeros((len(names), 2), np.float32),
+        Terms.of(names),
+        types,
+        none,
+        Texts.of(["long " * 200] * classes),
+        labels,
+        {},
+    )
     for part in rows.choose(e, "all", Progress()).parts(20_000):
-        size = part.vectors.nbytes + len(part.terms.blob) + len(part.labels[0].blob) + len(part.types[0].blob)
+        size = (
+            part.vectors.nbytes
+            + len(part.terms.blob)
+            + len(part.labels[0].blob)
+            + len(part.types[0].blob)
+        )
         assert size <= 20_000 + 5_000, "and a row"
 
 
@@ -258,21 +332,34 @@ def chosen_by_loops(e: Embedding, only: str) -> list[str]:
     typed, classes = set(e.types[:, 0].tolist()), set(e.types[:, 1].tolist())
     predicates = set(e.triples[:, 1].tolist())
     everything = set(range(len(e)))
-    wanted = {"all": everything, "typed": typed, "predicates": predicates, "entities": everything - classes - predicates}
+    wanted = {
+        "all": everything,
+        "typed": typed,
+        "predicates": predicates,
+        "entities": everything - classes - predicates,
+    }
     return [term for i, term in enumerate(e.terms) if i in wanted[only]]
 
 
 @pytest.mark.parametrize("only", rows.ONLY)
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "postgres"])
-def test_a_part_of_the_terms_can_be_chosen_in_every_format(e: Embedding, tmp_path: Path, only: str, name: str) -> None:
+def test_a_part_of_the_terms_can_be_chosen_in_every_format(
+    e: Embedding, tmp_path: Path, only: str, name: str
+) -> None:
     written = e.export(tmp_path / "e", name, only=only)
     wanted = chosen_by_loops(e, only)
     assert written.terms == len(wanted)
-    assert written.bytes == sum(path.stat().st_size for path in ([tmp_path / "e"] if (tmp_path / "e").is_file() else (tmp_path / "e").iterdir()))
+    assert written.bytes == sum(
+        path.stat().st_size
+        for path in ([tmp_path / "e"] if (tmp_path / "e").is_file() else (tmp_path / "e").iterdir())
+    )
     if name in ("parquet", "atlas"):
         table = pq.read_table(tmp_path / "e")
         assert table["term"].to_pylist() == wanted
-        assert same_bits(table["vector"].combine_chunks().flatten().to_numpy().reshape(-1, 7), np.stack([e[term] for term in wanted]))
+        assert same_bits(
+            table["vector"].combine_chunks().flatten().to_numpy().reshape(-1, 7),
+            np.stack([e[term] for term in wanted]),
+        )
     elif name == "safetensors":
         loaded = load_file(tmp_path / "e")
         assert loaded["terms"].tobytes() == "".join(f"{term}\n" for term in wanted).encode()
@@ -359,7 +446,9 @@ def test_a_target_below_a_file_cannot_be_written(tmp_path: Path, name: str) -> N
         ("e.parquet", {"to": "atlas", "neighbours": 257}, "0 to 256"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(tmp_path: Path, target: str | None, options: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_meant_is_refused(
+    tmp_path: Path, target: str | None, options: dict[str, Any], words: str
+) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
         made_up().export(target if target in (None, "-", "/") else tmp_path / target, **options)
     assert not list(tmp_path.iterdir())
@@ -382,12 +471,24 @@ def test_the_command_says_what_it_wrote(pyke: Command, directory: Path, tmp_path
     assert run.returncode == 0, run.stderr
     assert "60 vectors of 7 dimensions" in run.stdout
     assert "2 keys had spaces" in run.stderr
-    told = json.loads(pyke("export", directory, "-o", tmp_path / "e.vec", "--force", "--json").stdout)
-    assert (told["format"], told["terms"], told["altered"], told["bytes"]) == ("word2vec", 60, 2, (tmp_path / "e.vec").stat().st_size)
+    told = json.loads(
+        pyke("export", directory, "-o", tmp_path / "e.vec", "--force", "--json").stdout
+    )
+    assert (told["format"], told["terms"], told["altered"], told["bytes"]) == (
+        "word2vec",
+        60,
+        2,
+        (tmp_path / "e.vec").stat().st_size,
+    )
 
 
-@pytest.mark.parametrize(("place", "name"), [("saved", "npy"), ("saved", "csv"), ("saved/vectors.npy", "csv"), ("saved/new", "projector")])
-def test_an_export_does_not_touch_an_embedding_even_by_force(pyke: Command, directory: Path, place: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [("saved", "npy"), ("saved", "csv"), ("saved/vectors.npy", "csv"), ("saved/new", "projector")],
+)
+def test_an_export_does_not_touch_an_embedding_even_by_force(
+    pyke: Command, directory: Path, place: str, name: str
+) -> None:
     run = pyke("export", directory, "--to", name, "-o", directory.parent / place, "--force")
     assert run.returncode == 73
     assert "Choose another output" in run.stderr
@@ -400,7 +501,9 @@ def test_text_can_go_to_standard_output(pyke: Command, directory: Path, tmp_path
     assert len(run.stdout.splitlines()) == 1 + len(made_up().predicates)
 
 
-def test_a_damaged_embedding_is_not_passed_on(pyke: Command, directory: Path, tmp_path: Path) -> None:
+def test_a_damaged_embedding_is_not_passed_on(
+    pyke: Command, directory: Path, tmp_path: Path
+) -> None:
     with (directory / "vectors.npy").open("r+b") as file:
         file.seek(200)
         file.write(b"\xff")
@@ -414,7 +517,9 @@ def test_help_names_every_format(pyke: Command) -> None:
     assert [name for name in (*FORMATS, *rows.ONLY) if name not in shown] == []
 
 
-def test_a_missing_library_is_named(pyke: Command, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named(
+    pyke: Command, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.compute", None)
     run = pyke("export", directory, "-o", tmp_path / "e.csv")

@@ -28,11 +28,20 @@ import pytest
 
 import pyke as package
 from conftest import FAMILY, ROOT, Command
-from pyke import endpoint as endpoint_module
-from pyke.errors import DataError, EmptyGraph, Interrupted, MissingLibrary, NoInput, OutputExists, PykeError, UsageError
-from pyke.fetching import Fetched, fetch
-from pyke.files import Input, compression_of
-from pyke.progress import Progress
+from pyke.core.inputs import Input, compression_of
+from pyke.core.progress import Progress
+from pyke.errors import (
+    DataError,
+    EmptyGraph,
+    Interrupted,
+    MissingLibrary,
+    NoInput,
+    OutputExists,
+    PykeError,
+    UsageError,
+)
+from pyke.read.sparql import endpoint
+from pyke.read.sparql.fetch import Fetched, fetch
 
 MORE = FAMILY.replace("http://e/", "http://more/")
 NODES = """_:a <http://e/p> <http://e/1> .
@@ -57,7 +66,14 @@ class Oxigraph:
     def load(self, text: str, graph: str = "default") -> None:
         """Replaces a graph."""
         where = graph if graph == "default" else urlencode({"graph": graph})
-        urlopen(Request(f"{self.address}/store?{where}", text.encode(), {"Content-Type": "application/n-triples"}, method="PUT")).close()
+        urlopen(
+            Request(
+                f"{self.address}/store?{where}",
+                text.encode(),
+                {"Content-Type": "application/n-triples"},
+                method="PUT",
+            )
+        ).close()
 
 
 @pytest.fixture(scope="module")
@@ -118,10 +134,14 @@ class Handler(BaseHTTPRequestHandler):
         reply: Reply = forward
         if "COUNT" not in query:
             self.server.pages.append(query)
-            reply = self.server.planned.pop(0) if self.server.planned else self.server.always or forward
+            reply = (
+                self.server.planned.pop(0) if self.server.planned else self.server.always or forward
+            )
         reply(self, query)
 
-    def send(self, status: int, media_type: str, body: bytes, length: int | None = None, **headers: Any) -> None:
+    def send(
+        self, status: int, media_type: str, body: bytes, length: int | None = None, **headers: Any
+    ) -> None:
         self.send_response(status)
         self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(body) if length is None else length))
@@ -138,7 +158,11 @@ class Handler(BaseHTTPRequestHandler):
 
 def answer(handler: Handler, query: str) -> tuple[str, bytes]:
     """What Oxigraph says."""
-    asked = Request(handler.server.behind.query, urlencode({"query": handler.server.change(query)}).encode(), {"Accept": handler.headers["Accept"]})
+    asked = Request(
+        handler.server.behind.query,
+        urlencode({"query": handler.server.change(query)}).encode(),
+        {"Accept": handler.headers["Accept"]},
+    )
     with urlopen(asked) as response:
         return response.headers["Content-Type"], response.read()
 
@@ -278,15 +302,23 @@ def shape(text: bytes | str) -> set[ox.Quad]:
 
 @pytest.mark.parametrize("order", ["query", "subquery", "none"])
 @pytest.mark.parametrize("page_size", [1, 3, LINES, 10_000])
-def test_pages_of_any_size_make_up_the_graph(oxigraph: Oxigraph, tmp_path: Path, page_size: int, order: str) -> None:
+def test_pages_of_any_size_make_up_the_graph(
+    oxigraph: Oxigraph, tmp_path: Path, page_size: int, order: str
+) -> None:
     fetched = get(oxigraph.query, tmp_path / "g.nt", page_size=page_size, order=order)
     assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
-    assert (fetched.triples, fetched.expected, fetched.pages) == (LINES, LINES, -(-LINES // page_size))
+    assert (fetched.triples, fetched.expected, fetched.pages) == (
+        LINES,
+        LINES,
+        -(-LINES // page_size),
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["g.nt"]
 
 
 @pytest.mark.parametrize("ending", ["nt", "nt.gz", "nt.bz2", "nt.xz", "nt.zst"])
-def test_the_file_is_compressed_as_its_name_tells_and_can_be_read(oxigraph: Oxigraph, tmp_path: Path, pyke: Command, ending: str) -> None:
+def test_the_file_is_compressed_as_its_name_tells_and_can_be_read(
+    oxigraph: Oxigraph, tmp_path: Path, pyke: Command, ending: str
+) -> None:
     path = tmp_path / f"g.{ending}"
     fetched = get(oxigraph.query, path, page_size=4)
     assert fetched.bytes_written == path.stat().st_size
@@ -300,13 +332,20 @@ def test_a_named_graph_comes_without_the_rest(oxigraph: Oxigraph, tmp_path: Path
 
 def test_two_named_graphs_are_merged(oxigraph: Oxigraph, tmp_path: Path) -> None:
     oxigraph.load(FAMILY + MORE.splitlines(keepends=True)[0], "http://graphs/family")
-    get(oxigraph.query, tmp_path / "g.nt", graphs=["http://graphs/more", "http://graphs/family"], page_size=3)
+    get(
+        oxigraph.query,
+        tmp_path / "g.nt",
+        graphs=["http://graphs/more", "http://graphs/family"],
+        page_size=3,
+    )
     assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY + MORE)
 
 
 def test_literals_can_be_left_out(oxigraph: Oxigraph, tmp_path: Path) -> None:
     get(oxigraph.query, tmp_path / "g.nt", literals=False)
-    assert triples(text_of(tmp_path / "g.nt")) == {triple for triple in triples(FAMILY) if not isinstance(triple.object, ox.Literal)}
+    assert triples(text_of(tmp_path / "g.nt")) == {
+        triple for triple in triples(FAMILY) if not isinstance(triple.object, ox.Literal)
+    }
 
 
 QUERIES = {
@@ -340,17 +379,25 @@ def test_a_query_is_read_from_a_file(oxigraph: Oxigraph, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("SELECT * WHERE { ?s ?p ?o }", "must be a CONSTRUCT, which gives triples; this is a SELECT"),
+        (
+            "SELECT * WHERE { ?s ?p ?o }",
+            "must be a CONSTRUCT, which gives triples; this is a SELECT",
+        ),
         ("DELETE WHERE { ?s ?p ?o }", "this is a DELETE"),
         ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } LIMIT 10", "ends with LIMIT"),
         ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } offset 10", "ends with OFFSET"),
-        ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } VALUES ?s { <http://e/a> }", "ends with VALUES"),
+        (
+            "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } VALUES ?s { <http://e/a> }",
+            "ends with VALUES",
+        ),
         ("CONSTRUCT WHERE { ?s ?p ?o }", "no template"),
         ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o", "as many { as }"),
         ("{ ?s ?p ?o }", "must be of the form"),
     ],
 )
-def test_a_query_that_cannot_be_cut_into_pages_is_refused_before_anybody_is_asked(bad: Bad, tmp_path: Path, query: str, said: str) -> None:
+def test_a_query_that_cannot_be_cut_into_pages_is_refused_before_anybody_is_asked(
+    bad: Bad, tmp_path: Path, query: str, said: str
+) -> None:
     with pytest.raises(UsageError, match=re.escape(said)):
         get(bad.query, tmp_path / "g.nt", query=query)
     assert not bad.headers
@@ -362,7 +409,9 @@ def test_so_many_triples_and_no_more(oxigraph: Oxigraph, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("media_type", ["text/turtle", "application/rdf+xml"])
-def test_an_endpoint_that_knows_no_ntriples_is_understood(bad: Bad, tmp_path: Path, media_type: str) -> None:
+def test_an_endpoint_that_knows_no_ntriples_is_understood(
+    bad: Bad, tmp_path: Path, media_type: str
+) -> None:
     def other(handler: Handler, query: str) -> None:
         handler.headers.replace_header("Accept", media_type)
         forward(handler, query)
@@ -384,7 +433,10 @@ def test_a_page_keeps_the_shape_of_its_blank_nodes(oxigraph: Oxigraph, tmp_path:
 
 
 def test_one_label_in_two_pages_is_two_terms(bad: Bad, tmp_path: Path) -> None:
-    bad.planned = [says(200, f"_:b0 <http://e/p> <http://e/{page}> .\n", "application/n-triples") for page in (1, 2)]
+    bad.planned = [
+        says(200, f"_:b0 <http://e/p> <http://e/{page}> .\n", "application/n-triples")
+        for page in (1, 2)
+    ]
     assert get(bad.query, tmp_path / "g.nt", page_size=1, max_triples=2).blank_nodes == 2
     assert len({triple.subject for triple in triples(text_of(tmp_path / "g.nt"))}) == 2
 
@@ -401,20 +453,28 @@ def test_labels_that_an_endpoint_keeps_can_be_kept(oxigraph: Oxigraph, tmp_path:
 
 
 @pytest.mark.parametrize("query", [None, QUERIES["several triples a row"]])
-def test_nothing_is_missed_when_an_endpoint_gives_fewer_rows_than_asked(bad: Bad, tmp_path: Path, query: str | None) -> None:
+def test_nothing_is_missed_when_an_endpoint_gives_fewer_rows_than_asked(
+    bad: Bad, tmp_path: Path, query: str | None
+) -> None:
     bad.change = lambda query: re.sub(r"LIMIT \d+", "LIMIT 3", query)
     told = Told()
     get(bad.query, tmp_path / "capped.nt", query=query, progress=told)
     get(bad.behind.query, tmp_path / "whole.nt", query=query)
     assert triples(text_of(tmp_path / "capped.nt")) == triples(text_of(tmp_path / "whole.nt"))
     if query is None:
-        assert told.notes == ["3 rows came where 10,000 were asked for; the next page begins behind those that came."]
+        assert told.notes == [
+            "3 rows came where 10,000 were asked for; the next page begins behind those that came."
+        ]
 
 
 @pytest.mark.parametrize("order", ["query", "none"])
 @pytest.mark.parametrize("page_size", [1, 3, 100])
-def test_nothing_is_missed_when_an_endpoint_gives_rows_twice(bad: Bad, tmp_path: Path, page_size: int, order: str) -> None:
-    bad.change = lambda query: query.replace("WHERE { ?s ?p ?o }", "WHERE { { ?s ?p ?o } UNION { ?s ?p ?o } }")
+def test_nothing_is_missed_when_an_endpoint_gives_rows_twice(
+    bad: Bad, tmp_path: Path, page_size: int, order: str
+) -> None:
+    bad.change = lambda query: query.replace(
+        "WHERE { ?s ?p ?o }", "WHERE { { ?s ?p ?o } UNION { ?s ?p ?o } }"
+    )
     fetched = get(bad.query, tmp_path / "g.nt", page_size=page_size, order=order)
     assert fetched.expected == 2 * LINES
     assert fetched.repeats == fetched.triples - LINES
@@ -430,14 +490,19 @@ def zigzag(query: str, seen: list[str]) -> str:
 
 
 @pytest.mark.parametrize("stop_at", [None, 6])
-def test_pages_that_do_not_fit_together_are_noticed(bad: Bad, tmp_path: Path, stop_at: int | None) -> None:
+def test_pages_that_do_not_fit_together_are_noticed(
+    bad: Bad, tmp_path: Path, stop_at: int | None
+) -> None:
     seen: list[str] = []
     bad.change = lambda query: zigzag(query, seen)
     told = Told(stop_at)
     with pytest.raises((DataError, Interrupted)):
         get(bad.query, tmp_path / "g.nt", page_size=3, progress=told)
     assert stop_at or "triples came twice so far" in told.notes[0]
-    with pytest.raises(DataError, match=r"triples of .* came twice, so as many others may be missing.*--order query"):
+    with pytest.raises(
+        DataError,
+        match=r"triples of .* came twice, so as many others may be missing.*--order query",
+    ):
         get(bad.query, tmp_path / "g.nt", page_size=3, resume=True)
     assert not (tmp_path / "g.nt").exists()
     assert get(bad.query, tmp_path / "g.nt", page_size=3, order="query", force=True).repeats == 0
@@ -445,13 +510,18 @@ def test_pages_that_do_not_fit_together_are_noticed(bad: Bad, tmp_path: Path, st
 
 
 @pytest.mark.parametrize("counts", [True, False])
-def test_pages_of_blank_nodes_that_do_not_fit_together_are_noticed(bad: Bad, tmp_path: Path, counts: bool) -> None:
+def test_pages_of_blank_nodes_that_do_not_fit_together_are_noticed(
+    bad: Bad, tmp_path: Path, counts: bool
+) -> None:
     bad.behind.load(BLANK)
     seen: list[str] = []
     bad.change = lambda query: zigzag(query if counts else query.replace("COUNT(*)", "1/0"), seen)
     told = Told()
     if counts:
-        with pytest.raises(DataError, match=r"triples of .* came twice, so as many others may be missing.*--order query"):
+        with pytest.raises(
+            DataError,
+            match=r"triples of .* came twice, so as many others may be missing.*--order query",
+        ):
             get(bad.query, tmp_path / "g.nt", page_size=3, progress=told)
         assert not (tmp_path / "g.nt").exists()
         get(bad.query, tmp_path / "g.nt", page_size=3, order="query", force=True)
@@ -471,11 +541,22 @@ def test_what_came_of_pages_that_do_not_fit_together_can_be_taken(bad: Bad, tmp_
 
 
 @pytest.mark.parametrize("keep_blank_labels", [True, False])
-def test_blank_nodes_that_look_alike_are_no_fault(oxigraph: Oxigraph, tmp_path: Path, keep_blank_labels: bool) -> None:
-    alike = "".join(f'_:b{i} <http://e/p> "_:x" .\n_:b{i} <http://e/q> _:b{i // 2} .\n<http://e/s> <http://e/p> _:b{i} .\n' for i in range(10))
+def test_blank_nodes_that_look_alike_are_no_fault(
+    oxigraph: Oxigraph, tmp_path: Path, keep_blank_labels: bool
+) -> None:
+    alike = "".join(
+        f'_:b{i} <http://e/p> "_:x" .\n_:b{i} <http://e/q> _:b{i // 2} .\n<http://e/s> <http://e/p> _:b{i} .\n'
+        for i in range(10)
+    )
     oxigraph.load(alike)
     told = Told()
-    fetched = get(oxigraph.query, tmp_path / "g.nt", page_size=2, keep_blank_labels=keep_blank_labels, progress=told)
+    fetched = get(
+        oxigraph.query,
+        tmp_path / "g.nt",
+        page_size=2,
+        keep_blank_labels=keep_blank_labels,
+        progress=told,
+    )
     assert (fetched.triples, fetched.repeats, told.notes) == (30, 0, [])
 
 
@@ -489,17 +570,30 @@ def test_lines_that_were_skipped_are_not_taken_for_missing(bad: Bad, tmp_path: P
     assert get(bad.query, tmp_path / "g.nt", page_size=3, on_error="skip").skipped == 1
 
 
-@pytest.mark.parametrize("query", [None, QUERIES["several triples a row"], "CONSTRUCT { [] <http://x/of> ?s } WHERE { ?s ?p ?o }"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        None,
+        QUERIES["several triples a row"],
+        "CONSTRUCT { [] <http://x/of> ?s } WHERE { ?s ?p ?o }",
+    ],
+)
 @pytest.mark.parametrize("counts", [True, False])
-def test_pages_that_are_always_the_same_come_to_an_end(bad: Bad, tmp_path: Path, query: str | None, counts: bool) -> None:
+def test_pages_that_are_always_the_same_come_to_an_end(
+    bad: Bad, tmp_path: Path, query: str | None, counts: bool
+) -> None:
     def relabelled(handler: Handler, query: str) -> None:
         media_type, body = answer(handler, query)
-        handler.send(200, media_type, body.replace(b"_:", b"_:answer%d" % len(handler.server.pages)))
+        handler.send(
+            200, media_type, body.replace(b"_:", b"_:answer%d" % len(handler.server.pages))
+        )
 
     if query is None:
         bad.behind.load(NODES)
     bad.always = relabelled
-    bad.change = lambda query: re.sub(r"OFFSET \d+", "OFFSET 0", query if counts else query.replace("COUNT(*)", "1/0"))
+    bad.change = lambda query: re.sub(
+        r"OFFSET \d+", "OFFSET 0", query if counts else query.replace("COUNT(*)", "1/0")
+    )
     with pytest.raises(DataError, match="does not heed OFFSET"):
         get(bad.query, tmp_path / "g.nt", query=query, page_size=2, progress=Told(stop_at=40))
     assert not (tmp_path / "g.nt").exists()
@@ -510,14 +604,23 @@ def test_an_endpoint_that_will_not_go_far_is_believed(bad: Bad, tmp_path: Path) 
         (says(500, "too far") if re.search(r"OFFSET \d{4}", query) else forward)(handler, query)
 
     bad.always = not_so_far
-    fetched = get(bad.query, tmp_path / "g.nt", query=QUERIES["one triple of all rows"], page_size=1)
-    assert (fetched.pages, len(bad.pages)) == (LINES, LINES + 2)  # an empty page, and a look at what is far behind it
+    fetched = get(
+        bad.query, tmp_path / "g.nt", query=QUERIES["one triple of all rows"], page_size=1
+    )
+    assert (fetched.pages, len(bad.pages)) == (
+        LINES,
+        LINES + 2,
+    )  # an empty page, and a look at what is far behind it
 
 
 @pytest.mark.parametrize("counts", [True, False])
 @pytest.mark.parametrize(("unheeded", "instead"), [(r"OFFSET \d+", "OFFSET 0"), (r"LIMIT \d+", "")])
-def test_an_endpoint_that_knows_no_pages_is_refused(bad: Bad, tmp_path: Path, unheeded: str, instead: str, counts: bool) -> None:
-    bad.change = lambda query: re.sub(unheeded, instead, query if counts else query.replace("COUNT(*)", "1/0"))
+def test_an_endpoint_that_knows_no_pages_is_refused(
+    bad: Bad, tmp_path: Path, unheeded: str, instead: str, counts: bool
+) -> None:
+    bad.change = lambda query: re.sub(
+        unheeded, instead, query if counts else query.replace("COUNT(*)", "1/0")
+    )
     with pytest.raises(DataError, match=f"does not heed {unheeded.split()[0]}"):
         get(bad.query, tmp_path / "g.nt", page_size=3)
     assert not (tmp_path / "g.nt").exists()
@@ -525,16 +628,23 @@ def test_an_endpoint_that_knows_no_pages_is_refused(bad: Bad, tmp_path: Path, un
 
 def test_an_endpoint_that_cannot_count_is_read_to_its_end(bad: Bad, tmp_path: Path) -> None:
     told = Told()
-    bad.change = lambda query: query if "COUNT" not in query else "SELECT ?s WHERE { ?s ?p ?o } LIMIT 0"
+    bad.change = lambda query: (
+        query if "COUNT" not in query else "SELECT ?s WHERE { ?s ?p ?o } LIMIT 0"
+    )
     fetched = get(bad.query, tmp_path / "g.nt", page_size=3, progress=told)
     assert (fetched.expected, fetched.triples) == (None, LINES)
     assert told.notes[0].startswith("The endpoint cannot count its triples")
 
 
-def test_an_end_before_the_counted_one_is_an_error_and_what_came_can_be_taken(bad: Bad, tmp_path: Path) -> None:
+def test_an_end_before_the_counted_one_is_an_error_and_what_came_can_be_taken(
+    bad: Bad, tmp_path: Path
+) -> None:
     bad.planned = [forward, forward]
     bad.always = says(200, "", "application/n-triples")
-    with pytest.raises(DataError, match=r"counts 10 triples, but gives none behind row 6\. .* --max-triples 6.*--resume goes on"):
+    with pytest.raises(
+        DataError,
+        match=r"counts 10 triples, but gives none behind row 6\. .* --max-triples 6.*--resume goes on",
+    ):
         get(bad.query, tmp_path / "g.nt", page_size=3)
     assert not (tmp_path / "g.nt").exists()
     assert get(bad.query, tmp_path / "g.nt", page_size=3, resume=True, max_triples=6).triples == 6
@@ -562,7 +672,11 @@ PASSING: dict[str, Reply] = {
     "half in chunks": half_in_chunks,
     "half a line": half_a_line,
     "half of an archive": half_of_an_archive,
-    "half of some XML": says(200, "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>", "application/rdf+xml"),
+    "half of some XML": says(
+        200,
+        "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>",
+        "application/rdf+xml",
+    ),
     "garbage": says(200, "\0garbage\n", "application/n-triples"),
     "garbage in Turtle": says(200, "garbage", "text/turtle"),
     "an empty page": says(200, "", "application/n-triples"),
@@ -572,7 +686,9 @@ PASSING: dict[str, Reply] = {
 
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
 @pytest.mark.parametrize("on_error", ["stop", "skip"])
-def test_a_fault_that_passes_costs_one_more_request_and_no_triple(bad: Bad, tmp_path: Path, fault: Reply, on_error: str) -> None:
+def test_a_fault_that_passes_costs_one_more_request_and_no_triple(
+    bad: Bad, tmp_path: Path, fault: Reply, on_error: str
+) -> None:
     bad.planned = [forward, fault]
     fetched = get(bad.query, tmp_path / "g.nt", page_size=4, on_error=on_error)
     assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
@@ -580,7 +696,9 @@ def test_a_fault_that_passes_costs_one_more_request_and_no_triple(bad: Bad, tmp_
 
 
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
-def test_a_fault_that_stays_is_an_error_and_the_pages_before_it_are_kept(bad: Bad, tmp_path: Path, fault: Reply) -> None:
+def test_a_fault_that_stays_is_an_error_and_the_pages_before_it_are_kept(
+    bad: Bad, tmp_path: Path, fault: Reply
+) -> None:
     bad.planned, bad.always = [forward], fault
     with pytest.raises((NoInput, DataError), match="1 pages with 4 triples are kept"):
         get(bad.query, tmp_path / "g.nt", page_size=4, retries=2)
@@ -593,17 +711,37 @@ def test_a_fault_that_stays_is_an_error_and_the_pages_before_it_are_kept(bad: Ba
 
 PAGE = "<!DOCTYPE html><html>\n<title>Please log in</title></html>"
 LASTING: dict[str, tuple[Reply, type[PykeError], str]] = {
-    "HTML": (says(200, PAGE, "text/html"), DataError, "text/html came instead of RDF: “<!DOCTYPE html><html> <title>Please log in"),
-    "HTML that says it is text": (says(200, PAGE), DataError, "came instead of RDF: “<!DOCTYPE html><html> <title>Please log in"),
-    "JSON": (says(200, "{}", "application/json"), DataError, "application/json came instead of RDF: “{}”"),
+    "HTML": (
+        says(200, PAGE, "text/html"),
+        DataError,
+        "text/html came instead of RDF: “<!DOCTYPE html><html> <title>Please log in",
+    ),
+    "HTML that says it is text": (
+        says(200, PAGE),
+        DataError,
+        "came instead of RDF: “<!DOCTYPE html><html> <title>Please log in",
+    ),
+    "JSON": (
+        says(200, "{}", "application/json"),
+        DataError,
+        "application/json came instead of RDF: “{}”",
+    ),
     "no media type": (says(200, "x", ""), DataError, "something without a media type came"),
     "400": (says(400, "syntax error at line 1"), NoInput, "answers 400: “syntax error at line 1”"),
     "401": (says(401), NoInput, "PYKE_ENDPOINT_PASSWORD"),
     "403": (says(403, "who are you?"), NoInput, "--user-agent"),
     "404": (says(404), NoInput, "answers 404: (nothing)"),
-    "Virtuoso will not sort": (says(500, "22023 Error SR353: Sorted TOP clause"), NoInput, "--order subquery"),
+    "Virtuoso will not sort": (
+        says(500, "22023 Error SR353: Sorted TOP clause"),
+        NoInput,
+        "--order subquery",
+    ),
     "no end to be seen": (unframed, DataError, "without a Content-Length"),
-    "come back tomorrow": (says(503, "closed", Retry_After="86400"), NoInput, "left alone for 86,400 s"),
+    "come back tomorrow": (
+        says(503, "closed", Retry_After="86400"),
+        NoInput,
+        "left alone for 86,400 s",
+    ),
     "a bomb of entities": (
         says(200, '<!DOCTYPE r [<!ENTITY a "b"><!ENTITY c "&a;">]><r/>', "application/rdf+xml"),
         DataError,
@@ -613,7 +751,9 @@ LASTING: dict[str, tuple[Reply, type[PykeError], str]] = {
 
 
 @pytest.mark.parametrize(("fault", "kind", "said"), LASTING.values(), ids=LASTING)
-def test_what_will_not_pass_is_an_error_that_says_what_came(bad: Bad, tmp_path: Path, fault: Reply, kind: type[PykeError], said: str) -> None:
+def test_what_will_not_pass_is_an_error_that_says_what_came(
+    bad: Bad, tmp_path: Path, fault: Reply, kind: type[PykeError], said: str
+) -> None:
     bad.always = fault
     with pytest.raises(kind, match=re.escape(said)):
         get(bad.query, tmp_path / "g.nt", retries=1)
@@ -627,15 +767,28 @@ def test_an_answer_that_trickles_without_end_is_given_up(bad: Bad, tmp_path: Pat
 
 
 def test_an_endpoint_that_is_silent_is_given_up(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(NoInput, match=r"took longer than 0\.05 s"):
-        get(f"http://127.0.0.1:{silent.getsockname()[1]}", tmp_path / "g.nt", timeout=0.05, max_triples=1, retries=0)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        pytest.raises(NoInput, match=r"took longer than 0\.05 s"),
+    ):
+        get(
+            f"http://127.0.0.1:{silent.getsockname()[1]}",
+            tmp_path / "g.nt",
+            timeout=0.05,
+            max_triples=1,
+            retries=0,
+        )
 
 
-def test_an_answer_that_is_too_large_is_refused_packed_or_not(bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint_module, "GREATEST_ANSWER", 1 << 20)
+def test_an_answer_that_is_too_large_is_refused_packed_or_not(
+    bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "GREATEST_ANSWER", 1 << 20)
     much = b"\n" * (8 << 20)
     for body, headers in ((much, {}), (gzip.compress(much), {"Content_Encoding": "gzip"})):
-        bad.always = lambda handler, _, body=body, headers=headers: handler.send(200, "application/n-triples", body, **headers)
+        bad.always = lambda handler, _, body=body, headers=headers: handler.send(
+            200, "application/n-triples", body, **headers
+        )
         with pytest.raises(DataError, match="more than 1 MiB is refused"):
             get(bad.query, tmp_path / "g.nt")
 
@@ -647,18 +800,26 @@ def test_an_endpoint_that_is_not_there_is_an_error(tmp_path: Path) -> None:
             get(f"http://127.0.0.1:{unused.getsockname()[1]}/sparql", tmp_path / "g.nt")
 
 
-def test_lines_that_break_the_grammar_are_skipped_and_counted_if_told_so(bad: Bad, tmp_path: Path) -> None:
+def test_lines_that_break_the_grammar_are_skipped_and_counted_if_told_so(
+    bad: Bad, tmp_path: Path
+) -> None:
     def with_a_bad_line(handler: Handler, query: str) -> None:
         media_type, body = answer(handler, query)
         handler.send(200, media_type, body.replace(b"<http://e/heinz>", b"<http://e/he inz>"))
 
     bad.always = with_a_bad_line
-    with pytest.raises(DataError, match=r"page 1, line \d: .*--on-error skip leaves such lines out"):
+    with pytest.raises(
+        DataError, match=r"page 1, line \d: .*--on-error skip leaves such lines out"
+    ):
         get(bad.query, tmp_path / "g.nt", page_size=5)
     told = Told()
-    fetched = get(bad.query, tmp_path / "g.nt", page_size=5, on_error="skip", progress=told, force=True)
+    fetched = get(
+        bad.query, tmp_path / "g.nt", page_size=5, on_error="skip", progress=told, force=True
+    )
     assert (fetched.triples, fetched.skipped, len(told.notes)) == (LINES - 2, 2, 2)
-    assert triples(text_of(tmp_path / "g.nt")) == {triple for triple in triples(FAMILY) if "heinz" not in str(triple)}
+    assert triples(text_of(tmp_path / "g.nt")) == {
+        triple for triple in triples(FAMILY) if "heinz" not in str(triple)
+    }
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -674,13 +835,20 @@ def test_pauses_double_and_are_never_all_the_same(bad: Bad, tmp_path: Path) -> N
         with pytest.raises(NoInput):
             get(bad.query, tmp_path / "g.nt", retries=8, max_triples=1, progress=told)
         pauses = [float(re.findall(r"again in ([0-9.]+) s", note)[0]) for note in told.notes]
-        assert all(longest / 2 <= pause <= longest for pause, longest in zip(pauses, (1, 2, 4, 8, 16, 32, 60, 60), strict=True))
+        assert all(
+            longest / 2 <= pause <= longest
+            for pause, longest in zip(pauses, (1, 2, 4, 8, 16, 32, 60, 60), strict=True)
+        )
         seen.add(tuple(pauses))
     assert len(seen) == 3
 
 
-@pytest.mark.parametrize(("wish", "least", "most"), [("7", 6.99, 7.01), ("a time", 300, 500), ("soon", 0.5, 1)])
-def test_the_endpoint_is_left_alone_for_as_long_as_it_asks(bad: Bad, tmp_path: Path, wish: str, least: float, most: float) -> None:
+@pytest.mark.parametrize(
+    ("wish", "least", "most"), [("7", 6.99, 7.01), ("a time", 300, 500), ("soon", 0.5, 1)]
+)
+def test_the_endpoint_is_left_alone_for_as_long_as_it_asks(
+    bad: Bad, tmp_path: Path, wish: str, least: float, most: float
+) -> None:
     if wish == "a time":
         wish = format_datetime(datetime.now(UTC) + timedelta(seconds=500))
     bad.planned = [says(429, Retry_After=wish)]
@@ -723,20 +891,35 @@ def kept(oxigraph: Oxigraph, tmp_path: Path) -> Path:
 
 
 def test_pages_that_are_kept_are_given_up_only_if_told_so(oxigraph: Oxigraph, kept: Path) -> None:
-    with pytest.raises(OutputExists, match=r"2 pages of an earlier fetch are kept .* --resume goes on from them, --force starts anew"):
+    with pytest.raises(
+        OutputExists,
+        match=r"2 pages of an earlier fetch are kept .* --resume goes on from them, --force starts anew",
+    ):
         get(oxigraph.query, kept)
     fetched = get(oxigraph.query, kept, force=True)
     assert (fetched.pages, fetched.resumed_from) == (1, 0)
 
 
-@pytest.mark.parametrize("other", [{"graphs": ["http://graphs/more"]}, {"literals": False}, {"query": QUERIES["a filter"]}, {"order": "query"}])
-def test_pages_of_another_query_are_not_gone_on_from(oxigraph: Oxigraph, kept: Path, other: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"graphs": ["http://graphs/more"]},
+        {"literals": False},
+        {"query": QUERIES["a filter"]},
+        {"order": "query"},
+    ],
+)
+def test_pages_of_another_query_are_not_gone_on_from(
+    oxigraph: Oxigraph, kept: Path, other: dict[str, Any]
+) -> None:
     with pytest.raises(UsageError, match=r"of another endpoint, query or graph"):
         get(oxigraph.query, kept, resume=True, **other)
     assert get(oxigraph.query, kept, resume=True).resumed_from == 2
 
 
-def test_a_page_that_was_not_counted_before_a_kill_is_fetched_again(oxigraph: Oxigraph, kept: Path) -> None:
+def test_a_page_that_was_not_counted_before_a_kill_is_fetched_again(
+    oxigraph: Oxigraph, kept: Path
+) -> None:
     (kept.parent / ".g.nt.pyke" / "0000003.nt.zst").write_bytes(b"half a p")
     get(oxigraph.query, kept, page_size=3, resume=True)
     assert triples(text_of(kept)) == triples(FAMILY)
@@ -748,7 +931,15 @@ def test_a_page_that_was_damaged_is_an_error(oxigraph: Oxigraph, kept: Path) -> 
         get(oxigraph.query, kept, page_size=3, resume=True)
 
 
-@pytest.mark.parametrize("state", [b"", b"[]", b'{"fingerprint": "x", "tally": {"pages": "many"}}', b'{"fingerprint": "x", "tally": {"sheets": 1}}'])
+@pytest.mark.parametrize(
+    "state",
+    [
+        b"",
+        b"[]",
+        b'{"fingerprint": "x", "tally": {"pages": "many"}}',
+        b'{"fingerprint": "x", "tally": {"sheets": 1}}',
+    ],
+)
 def test_a_damaged_tally_means_a_new_start(oxigraph: Oxigraph, kept: Path, state: bytes) -> None:
     (kept.parent / ".g.nt.pyke" / "state.json").write_bytes(state)
     assert get(oxigraph.query, kept, resume=True).resumed_from == 0
@@ -765,7 +956,9 @@ def moved(where: str, status: int = 301) -> Reply:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_followed_with_the_query_and_remembered(bad: Bad, tmp_path: Path, status: int) -> None:
+def test_a_redirect_is_followed_with_the_query_and_remembered(
+    bad: Bad, tmp_path: Path, status: int
+) -> None:
     with running(Bad(bad.behind)) as first:
         first.always = moved(bad.query, status)
         get(first.query, tmp_path / "g.nt", page_size=3, max_triples=LINES)
@@ -781,13 +974,17 @@ def test_a_redirect_is_followed_with_the_query_and_remembered(bad: Bad, tmp_path
         ("http://[", "cannot be|no http or https|broken"),
     ],
 )
-def test_a_redirect_that_leads_nowhere_is_an_error(bad: Bad, tmp_path: Path, where: str, said: str) -> None:
+def test_a_redirect_that_leads_nowhere_is_an_error(
+    bad: Bad, tmp_path: Path, where: str, said: str
+) -> None:
     bad.always = moved(where)
     with pytest.raises(NoInput, match=said):
         get(bad.query, tmp_path / "g.nt")
 
 
-def test_a_password_goes_to_the_endpoint_and_nowhere_else(bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_goes_to_the_endpoint_and_nowhere_else(
+    bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     expected = "Basic dXNlcjpz4pi6Y3JldA=="  # user:s☺cret
     told = Told()
     where = bad.query.replace("//", "//user:s%E2%98%BAcret@") + "?key=s☺cret"
@@ -815,7 +1012,10 @@ def test_a_password_goes_to_the_endpoint_and_nowhere_else(bad: Bad, tmp_path: Pa
 def test_one_is_called_what_one_wants(bad: Bad, tmp_path: Path) -> None:
     get(bad.query, tmp_path / "a.nt")
     get(bad.query, tmp_path / "b.nt", user_agent="me (me@example.com)")
-    assert {headers["User-Agent"] for headers in bad.headers} == {f"pyke-embeddings/{package.__version__}", "me (me@example.com)"}
+    assert {headers["User-Agent"] for headers in bad.headers} == {
+        f"pyke-embeddings/{package.__version__}",
+        "me (me@example.com)",
+    }
 
 
 @pytest.fixture
@@ -823,8 +1023,21 @@ def https(oxigraph: Oxigraph, tmp_path: Path) -> Iterator[Bad]:
     """A server whose certificate nobody has signed; it is in cert.pem."""
     if not shutil.which("openssl"):
         pytest.skip("no openssl to make a certificate with")
-    made = ("-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made], check=True, capture_output=True)
+    made = (
+        "-keyout",
+        tmp_path / "key.pem",
+        "-out",
+        tmp_path / "cert.pem",
+        "-subj",
+        "/CN=test",
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+    )
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made],
+        check=True,
+        capture_output=True,
+    )
     with running(Bad(oxigraph)) as server:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
@@ -839,7 +1052,9 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(https: Bad, tmp_path: 
     assert not https.headers
 
 
-def test_https_is_not_left_for_http(https: Bad, bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_https_is_not_left_for_http(
+    https: Bad, bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
     get(https.query, tmp_path / "g.nt")
     https.always = moved(bad.query)
@@ -853,7 +1068,19 @@ def test_https_is_not_left_for_http(https: Bad, bad: Bad, tmp_path: Path, monkey
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("where", ["ftp://e/", "example.com/sparql", "http://", "http://a:port/", "http://[::1/", "http://a b/", "http://a/\n", ""])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "ftp://e/",
+        "example.com/sparql",
+        "http://",
+        "http://a:port/",
+        "http://[::1/",
+        "http://a b/",
+        "http://a/\n",
+        "",
+    ],
+)
 def test_what_is_no_address_is_refused(tmp_path: Path, where: str) -> None:
     with pytest.raises(UsageError, match="is no address of an endpoint"):
         get(where, tmp_path / "g.nt")
@@ -866,13 +1093,17 @@ def test_what_is_no_address_is_refused(tmp_path: Path, where: str) -> None:
      {"query": "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", "literals": False}],
     ids=str,
 )  # fmt: skip
-def test_an_option_that_cannot_be_is_refused(bad: Bad, tmp_path: Path, wrong: dict[str, Any]) -> None:
+def test_an_option_that_cannot_be_is_refused(
+    bad: Bad, tmp_path: Path, wrong: dict[str, Any]
+) -> None:
     with pytest.raises(UsageError):
         get(bad.query, tmp_path / "g.nt", **wrong)
     assert not bad.headers
 
 
-def test_outputs_that_may_not_be_written_are_refused_before_anybody_is_asked(bad: Bad, tmp_path: Path) -> None:
+def test_outputs_that_may_not_be_written_are_refused_before_anybody_is_asked(
+    bad: Bad, tmp_path: Path
+) -> None:
     (tmp_path / "g.nt").write_text("mine")
     with pytest.raises(OutputExists):
         get(bad.query, tmp_path / "g.nt")
@@ -903,28 +1134,58 @@ def test_python_has_it_by_name(oxigraph: Oxigraph, tmp_path: Path) -> None:
 
 
 def test_the_command_fetches_and_tells(oxigraph: Oxigraph, tmp_path: Path, pyke: Command) -> None:
-    shown = pyke("fetch", oxigraph.query, "-o", tmp_path / "g.nt.gz", "--page-size", "4", "--graph", "http://graphs/more")
-    assert (shown.returncode, re.findall(r"triples +(\d+)|pages +(\d+)", shown.stdout)) == (0, [("10", ""), ("", "3")])
-    told = json.loads(pyke("fetch", oxigraph.query, "-o", tmp_path / "h.nt", "--no-literals", "--json").stdout)
+    shown = pyke(
+        "fetch",
+        oxigraph.query,
+        "-o",
+        tmp_path / "g.nt.gz",
+        "--page-size",
+        "4",
+        "--graph",
+        "http://graphs/more",
+    )
+    assert (shown.returncode, re.findall(r"triples +(\d+)|pages +(\d+)", shown.stdout)) == (
+        0,
+        [("10", ""), ("", "3")],
+    )
+    told = json.loads(
+        pyke("fetch", oxigraph.query, "-o", tmp_path / "h.nt", "--no-literals", "--json").stdout
+    )
     assert (told["triples"], told["pages"], told["expected"]) == (8, 1, 8)
 
 
-def test_the_command_stopped_by_a_signal_says_how_to_go_on(bad: Bad, tmp_path: Path, pyke: Command) -> None:
+def test_the_command_stopped_by_a_signal_says_how_to_go_on(
+    bad: Bad, tmp_path: Path, pyke: Command
+) -> None:
     def interrupts(handler: Handler, query: str) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         forward(handler, query)
 
     bad.planned = [forward, forward, interrupts]
     stopped = pyke("fetch", bad.query, "-o", tmp_path / "g.nt", "--page-size", "3")
-    assert (stopped.returncode, "the same command with --resume goes on" in stopped.stderr) == (130, True)
-    assert pyke("fetch", bad.query, "-o", tmp_path / "g.nt", "--page-size", "3", "--resume").returncode == 0
+    assert (stopped.returncode, "the same command with --resume goes on" in stopped.stderr) == (
+        130,
+        True,
+    )
+    assert (
+        pyke("fetch", bad.query, "-o", tmp_path / "g.nt", "--page-size", "3", "--resume").returncode
+        == 0
+    )
     assert triples(text_of(tmp_path / "g.nt")) == triples(FAMILY)
 
 
-def test_the_page_about_it_is_true(oxigraph: Oxigraph, tmp_path: Path, pyke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    oxigraph.load("".join(f"{quad.triple} .\n" for quad in ox.parse(path=ROOT / "examples" / "father.ttl")))
+def test_the_page_about_it_is_true(
+    oxigraph: Oxigraph, tmp_path: Path, pyke: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oxigraph.load(
+        "".join(f"{quad.triple} .\n" for quad in ox.parse(path=ROOT / "examples" / "father.ttl"))
+    )
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "how-to" / "fetch.md").read_text().replace("http://localhost:7878/query", oxigraph.query)
+    page = (
+        (ROOT / "docs" / "how-to" / "fetch.md")
+        .read_text()
+        .replace("http://localhost:7878/query", oxigraph.query)
+    )
     (command,) = re.findall(r"^    pyke (.*father.*)$", page, re.MULTILINE)
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
@@ -936,9 +1197,22 @@ def test_the_page_about_it_is_true(oxigraph: Oxigraph, tmp_path: Path, pyke: Com
 
 
 @pytest.mark.parametrize(
-    ("reply", "code"), [(says(200, "\x1b[31m[bold]<html>", "text/html"), 65), (says(404, "\x1b[31m"), 66), (says(500), 66), (half_a_line, 65)]
+    ("reply", "code"),
+    [
+        (says(200, "\x1b[31m[bold]<html>", "text/html"), 65),
+        (says(404, "\x1b[31m"), 66),
+        (says(500), 66),
+        (half_a_line, 65),
+    ],
 )
-def test_errors_of_the_command_are_one_inert_line_and_a_code(bad: Bad, tmp_path: Path, pyke: Command, reply: Reply, code: int) -> None:
+def test_errors_of_the_command_are_one_inert_line_and_a_code(
+    bad: Bad, tmp_path: Path, pyke: Command, reply: Reply, code: int
+) -> None:
     bad.always = reply
     failed = pyke("fetch", bad.query, "-o", tmp_path / "g.nt", "--retries", "0")
-    assert (failed.returncode, failed.stderr.count("pyke: "), "\x1b" in failed.stderr, "Traceback" in failed.stderr) == (code, 1, False, False)
+    assert (
+        failed.returncode,
+        failed.stderr.count("pyke: "),
+        "\x1b" in failed.stderr,
+        "Traceback" in failed.stderr,
+    ) == (code, 1, False, False)

@@ -13,24 +13,32 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pyke import files
+from pyke.core import files, inputs
 from pyke.errors import DataError, NoInput, OutputExists, WriteError
 
 Contents = dict[str, Any]
 
 OLD: Contents = {"a.npy": np.arange(6, dtype=np.float32).reshape(2, 3), "b.txt": b"old"}
-NEW: Contents = {"a.npy": np.arange(8, dtype=np.float32).reshape(4, 2), "b.txt": b"new", "c.bin": memoryview(b"more")}
+NEW: Contents = {
+    "a.npy": np.arange(8, dtype=np.float32).reshape(4, 2),
+    "b.txt": b"new",
+    "c.bin": memoryview(b"more"),
+}
 
 
 def snapshot(directory: Path) -> dict[str, bytes]:
     """All that is below a directory, links not followed."""
-    return {str(path.relative_to(directory)): path.read_bytes() if path.is_file() else b"" for path in sorted(directory.rglob("*"))}
+    return {
+        str(path.relative_to(directory)): path.read_bytes() if path.is_file() else b""
+        for path in sorted(directory.rglob("*"))
+    }
 
 
 def raising(number: int) -> Any:
@@ -107,7 +115,15 @@ def inject(monkeypatch: pytest.MonkeyPatch) -> Callable[[Faults, Callable[[], No
         library = _Module(None, renameat2=faults.exchange)
         with monkeypatch.context() as patch:
             patch.setattr(
-                files, "os", _Module(real_os, **{name: faults.watch(name, getattr(real_os, name)) for name in ("open", "fsync", "rename", "replace")})
+                files,
+                "os",
+                _Module(
+                    real_os,
+                    **{
+                        name: faults.watch(name, getattr(real_os, name))
+                        for name in ("open", "fsync", "rename", "replace")
+                    },
+                ),
             )
             patch.setattr(files, "open", faults.open, raising=False)
             patch.setattr(files, "ctypes", _Module(real_ctypes, CDLL=lambda *_, **__: library))
@@ -120,7 +136,9 @@ def inject(monkeypatch: pytest.MonkeyPatch) -> Callable[[Faults, Callable[[], No
 Inject = Callable[[Faults, Callable[[], None]], None]
 
 
-def test_a_directory_is_written_with_a_manifest_that_tells_its_sizes_and_hashes(tmp_path: Path) -> None:
+def test_a_directory_is_written_with_a_manifest_that_tells_its_sizes_and_hashes(
+    tmp_path: Path,
+) -> None:
     files.write_directory(tmp_path / "deep" / "out", NEW, {"format": 1, "name": "é"})
     assert {path.name for path in (tmp_path / "deep").iterdir()} == {"out"}
     manifest = json.loads((tmp_path / "deep" / "out" / files.MANIFEST).read_text())
@@ -145,7 +163,9 @@ def test_a_directory_is_written_with_a_manifest_that_tells_its_sizes_and_hashes(
     ],
     ids=lambda array: f"{array.dtype} {array.shape}",
 )
-def test_arrays_of_all_kinds_come_back(array: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_of_all_kinds_come_back(
+    array: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "WRITE_AT_ONCE", 8)  # pieces, also where an array is small
     files.write_directory(tmp_path / "out", {"a.npy": array}, {})
     loaded = np.load(tmp_path / "out" / "a.npy")
@@ -171,7 +191,9 @@ def _with_old(place: Path, replace: bool) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("replace", [False, True], ids=["new", "replaced"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT], ids=errno.errorcode.get)
-def test_whatever_call_fails_the_old_output_stays_and_nothing_is_left_behind(replace: bool, number: int, tmp_path: Path, inject: Inject) -> None:
+def test_whatever_call_fails_the_old_output_stays_and_nothing_is_left_behind(
+    replace: bool, number: int, tmp_path: Path, inject: Inject
+) -> None:
     failed = set()
     for n in itertools.count(1):
         place = tmp_path / f"{n}"
@@ -179,14 +201,19 @@ def test_whatever_call_fails_the_old_output_stays_and_nothing_is_left_behind(rep
         faults = Faults(n, number)
         error = None
         try:
-            inject(faults, lambda place=place: files.write_directory(place / "out", NEW, {"generation": "new"}, replace))  # type: ignore[misc]
+            write = partial(
+                files.write_directory, place / "out", NEW, {"generation": "new"}, replace
+            )
+            inject(faults, write)
         except WriteError as caught:
             error = caught
         if not faults.failed:
             break
         failed.add(faults.failed)
         if error is None:  # passed over: fine for the last sync, when all is in its place
-            assert json.loads((place / "out" / files.MANIFEST).read_text())["generation"] == "new", f"call {n}, {faults.failed}"
+            assert (
+                json.loads((place / "out" / files.MANIFEST).read_text())["generation"] == "new"
+            ), f"call {n}, {faults.failed}"
             continue
         assert snapshot(place) == before, f"call {n}, {faults.failed}"
         assert error.exit_code == 74, faults.failed
@@ -198,12 +225,16 @@ def test_whatever_call_fails_the_old_output_stays_and_nothing_is_left_behind(rep
     assert {path.name for path in place.iterdir()} == {"out"}
 
 
-def test_without_exchange_in_the_file_system_a_failing_rename_gives_the_old_output_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_exchange_in_the_file_system_a_failing_rename_gives_the_old_output_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_exchange(*_: object) -> int:
         ctypes.set_errno(errno.EINVAL)
         return -1
 
-    monkeypatch.setattr(files, "ctypes", _Module(ctypes, CDLL=lambda *_, **__: _Module(None, renameat2=no_exchange)))
+    monkeypatch.setattr(
+        files, "ctypes", _Module(ctypes, CDLL=lambda *_, **__: _Module(None, renameat2=no_exchange))
+    )
     for n in itertools.count(1):
         place = tmp_path / f"{n}"
         before = _with_old(place, True)
@@ -220,7 +251,9 @@ def test_without_exchange_in_the_file_system_a_failing_rename_gives_the_old_outp
     assert {path.name for path in place.iterdir()} == {"out"}
 
 
-def test_a_disk_that_takes_a_part_only_is_written_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_takes_a_part_only_is_written_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def stingy(path: Any, mode: str = "r", **named: Any) -> Any:
         file = io.open(path, mode, **named)  # noqa: UP020, SIM115
         if "w" not in mode:
@@ -237,7 +270,9 @@ def test_a_disk_that_takes_a_part_only_is_written_on(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("existing", [False, True])
-def test_one_file_is_written_whole_or_not_at_all(existing: bool, tmp_path: Path, inject: Inject) -> None:
+def test_one_file_is_written_whole_or_not_at_all(
+    existing: bool, tmp_path: Path, inject: Inject
+) -> None:
     for n in itertools.count(1):
         place = tmp_path / f"{n}"
         place.mkdir()
@@ -258,7 +293,9 @@ def test_one_file_is_written_whole_or_not_at_all(existing: bool, tmp_path: Path,
 
 @pytest.mark.parametrize("existing", [False, True])
 @pytest.mark.parametrize("name", ["x.nt", "x.nt.gz"])
-def test_a_stream_is_written_whole_or_not_at_all(name: str, existing: bool, tmp_path: Path, inject: Inject) -> None:
+def test_a_stream_is_written_whole_or_not_at_all(
+    name: str, existing: bool, tmp_path: Path, inject: Inject
+) -> None:
     for n in itertools.count(1):
         place = tmp_path / f"{n}"
         place.mkdir()
@@ -267,7 +304,10 @@ def test_a_stream_is_written_whole_or_not_at_all(name: str, existing: bool, tmp_
         before = snapshot(place)
         faults = Faults(n)
         try:
-            inject(faults, lambda place=place: void(files.write_stream(place / name, [b"a\n", memoryview(b"b\n")], existing)))  # type: ignore[misc]
+            write = partial(
+                files.write_stream, place / name, [b"a\n", memoryview(b"b\n")], existing
+            )
+            inject(faults, lambda write=write: void(write()))  # type: ignore[misc]
         except WriteError as error:
             assert snapshot(place) == before, f"call {n}, {faults.failed}"
             assert str(place / name) in str(error)  # noqa: PT017
@@ -276,23 +316,34 @@ def test_a_stream_is_written_whole_or_not_at_all(name: str, existing: bool, tmp_
         if not faults.failed:
             break
     assert n > 5
-    with files.Input(str(place / name), files.compression_of(name)) as source:
+    with inputs.Input(str(place / name), inputs.compression_of(name)) as source:
         assert source.read() == b"a\nb\n"
 
 
-@pytest.mark.parametrize("suffix", ["", *files.COMPRESSIONS, ".GZ"])
-@pytest.mark.parametrize("blocks", [[], [b""], [b"one\n"], [b"%d\n" % i * 1000 for i in range(50)]], ids=lambda blocks: f"{len(blocks)}")
-def test_a_stream_comes_back_from_every_compression(suffix: str, blocks: list[bytes], tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["", *inputs.COMPRESSIONS, ".GZ"])
+@pytest.mark.parametrize(
+    "blocks",
+    [[], [b""], [b"one\n"], [b"%d\n" % i * 1000 for i in range(50)]],
+    ids=lambda blocks: f"{len(blocks)}",
+)
+def test_a_stream_comes_back_from_every_compression(
+    suffix: str, blocks: list[bytes], tmp_path: Path
+) -> None:
     path = tmp_path / f"x.nt{suffix}"
     assert files.write_stream(path, iter(blocks), threads=3) == path.stat().st_size
-    with files.Input(str(path), files.compression_of(str(path))) as source:
+    with inputs.Input(str(path), inputs.compression_of(str(path))) as source:
         assert b"".join(iter(source.read, b"")) == b"".join(blocks)
 
 
 def test_a_stream_replaces_nothing_but_a_file_and_only_if_told_to(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"old")
     (tmp_path / "link").symlink_to(tmp_path / "x")
-    for path, force in ((tmp_path / "x", False), (tmp_path / "link", False), (tmp_path, True), (Path("/dev/null"), True)):
+    for path, force in (
+        (tmp_path / "x", False),
+        (tmp_path / "link", False),
+        (tmp_path, True),
+        (Path("/dev/null"), True),
+    ):
         with pytest.raises(OutputExists):
             files.write_stream(path, [b"new"], force)
     files.write_stream(tmp_path / "link", [b"new"], True)
@@ -306,7 +357,10 @@ def test_a_stream_clears_away_what_a_killed_one_left(tmp_path: Path) -> None:
 
 
 def test_what_an_earlier_run_left_is_cleared_away(tmp_path: Path) -> None:
-    gone, working = tmp_path / ".out.writing-999999999-ab", tmp_path / f".out.writing-{os.getpid()}-cd"
+    gone, working = (
+        tmp_path / ".out.writing-999999999-ab",
+        tmp_path / f".out.writing-{os.getpid()}-cd",
+    )
     for path in (gone, working):
         path.mkdir()
         (path / "half").write_bytes(b"x")
@@ -331,9 +385,13 @@ def test_what_a_kill_between_two_renames_left_aside_is_put_back(tmp_path: Path) 
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 
-def test_an_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = _with_old(tmp_path / "x", True)
-    monkeypatch.setattr(files, "_sync_directory", lambda path: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(
+        files, "_sync_directory", lambda path: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     with pytest.raises(KeyboardInterrupt):
         files.write_directory(tmp_path / "x" / "out", NEW, {}, True)
     assert snapshot(tmp_path / "x") == before
@@ -383,7 +441,10 @@ def test_a_second_run_on_the_same_output_is_refused_until_the_first_is_done(tmp_
     out = tmp_path / "out"
     with files.work_directory(out) as work:
         assert work.is_dir()
-        with pytest.raises(OutputExists, match="another run is writing") as caught, files.work_directory(out):
+        with (
+            pytest.raises(OutputExists, match="another run is writing") as caught,
+            files.work_directory(out),
+        ):
             pass
         assert caught.value.exit_code == 73
         with files.work_directory(tmp_path / "other"):
@@ -402,7 +463,7 @@ def test_a_run_that_fails_gives_up_its_lock(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from pyke import files
+from pyke.core import files
 with files.work_directory(Path(sys.argv[1])):
     print("locked", flush=True)
     sys.stdin.read()
@@ -411,7 +472,9 @@ with files.work_directory(Path(sys.argv[1])):
 
 def test_another_process_keeps_its_lock_and_its_death_sets_it_free(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with subprocess.Popen([sys.executable, "-c", HOLDER, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"locked\n"
         with pytest.raises(OutputExists), files.work_directory(out):
@@ -444,17 +507,23 @@ def test_removing_what_is_not_there_is_fine(tmp_path: Path) -> None:
 
 
 def test_reading_ahead_gives_all_items_in_order() -> None:
-    assert list(files.read_ahead(iter(range(1000)))) == list(range(1000))
-    assert list(files.read_ahead(iter(()))) == []
+    assert list(inputs.read_ahead(iter(range(1000)))) == list(range(1000))
+    assert list(inputs.read_ahead(iter(()))) == []
 
 
-@pytest.mark.parametrize("error", [DataError("bad"), MemoryError(), KeyboardInterrupt()], ids=lambda error: type(error).__name__)
-def test_reading_ahead_passes_an_exception_on_behind_the_items_before_it(error: BaseException) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [DataError("bad"), MemoryError(), KeyboardInterrupt()],
+    ids=lambda error: type(error).__name__,
+)
+def test_reading_ahead_passes_an_exception_on_behind_the_items_before_it(
+    error: BaseException,
+) -> None:
     def produce() -> Iterator[int]:
         yield from range(10)
         raise error
 
-    ahead = files.read_ahead(produce())
+    ahead = inputs.read_ahead(produce())
     assert [next(ahead) for _ in range(10)] == list(range(10))
     with pytest.raises(type(error)) as caught:
         next(ahead)
@@ -474,7 +543,7 @@ def test_reading_ahead_stops_its_thread_when_nobody_reads_on() -> None:
         finally:
             closed.append(True)
 
-    ahead = files.read_ahead(produce(), depth=3)
+    ahead = inputs.read_ahead(produce(), depth=3)
     assert [next(ahead), next(ahead)] == [0, 1]
     assert _threads()
     ahead.close()  # type: ignore[attr-defined]
@@ -490,7 +559,7 @@ def _threads() -> list[threading.Thread]:
 def test_an_input_counts_what_it_takes_from_the_file(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"abcdef")
-    with files.Input(str(path), None) as source:
+    with inputs.Input(str(path), None) as source:
         assert (source.size, source.consumed) == (6, 0)
         assert (source.read(4), source.consumed) == (b"abcd", 4)
         assert (source.read(), source.read(), source.consumed) == (b"ef", b"", 6)
@@ -498,9 +567,9 @@ def test_an_input_counts_what_it_takes_from_the_file(tmp_path: Path) -> None:
 
 def test_a_directory_or_nothing_cannot_be_opened_as_input(tmp_path: Path) -> None:
     with pytest.raises(NoInput, match="is a directory"):
-        files.Input(str(tmp_path), None)
+        inputs.Input(str(tmp_path), None)
     with pytest.raises(NoInput, match="No such file"):
-        files.Input(str(tmp_path / "x"), None)
+        inputs.Input(str(tmp_path / "x"), None)
 
 
 @pytest.mark.parametrize(
@@ -514,7 +583,9 @@ def test_a_directory_or_nothing_cannot_be_opened_as_input(tmp_path: Path) -> Non
         ("x.nt", b"", None),
     ],
 )
-def test_a_compression_is_told_by_name_or_first_bytes(name: str, start: bytes, kind: str | None, tmp_path: Path) -> None:
+def test_a_compression_is_told_by_name_or_first_bytes(
+    name: str, start: bytes, kind: str | None, tmp_path: Path
+) -> None:
     (tmp_path / name).write_bytes(start)
-    assert files.compression_of(str(tmp_path / name)) == kind
-    assert files.compression_of(str(tmp_path / "missing")) is None
+    assert inputs.compression_of(str(tmp_path / name)) == kind
+    assert inputs.compression_of(str(tmp_path / "missing")) is None

@@ -11,19 +11,27 @@ import oracle
 from conftest import FAMILY, crafts
 from oracle import RDF_TYPE, Triple
 from pyke.errors import NothingToScore, UsageError
-from pyke.evaluate.held_out import Split, split
-from pyke.evaluate.type_prediction import TypeTable, score
-from pyke.graph import Graph
+from pyke.evaluate.type_prediction import score
+from pyke.graph.graph import Graph
+from pyke.use.types.held_out import Split, split
+from pyke.use.types.votes import TypeTable
 from test_ids import GRAPHS, as_meant, as_text, graph_of, many, triples_in
 
 
 def named(graph: Graph, table: TypeTable) -> dict[str, set[str]]:
     """The classes of each subject, as they are called in a graph; those without an id are left out."""
-    return {graph.terms[s]: classes_of(graph, table, x) for x, s in enumerate(table.subjects.tolist()) if s >= 0}
+    return {
+        graph.terms[s]: classes_of(graph, table, x)
+        for x, s in enumerate(table.subjects.tolist())
+        if s >= 0
+    }
 
 
 def classes_of(graph: Graph, table: TypeTable, x: int) -> set[str]:
-    return {graph.terms[i] for i in table.class_ids[table.classes[table.offsets[x] : table.offsets[x + 1]]].tolist()}
+    return {
+        graph.terms[i]
+        for i in table.class_ids[table.classes[table.offsets[x] : table.offsets[x + 1]]].tolist()
+    }
 
 
 def types_in(graph: Graph) -> dict[str, set[str]]:
@@ -39,19 +47,34 @@ def known_names(parts: Split) -> set[str]:
 
 @given(GRAPHS, st.integers(0, 99), st.sampled_from([0.1, 0.34, 0.5, 0.9]), st.booleans())
 @many(120)
-def test_who_is_asked_has_no_type_left_and_the_others_have_theirs(triples: list[Triple], seed: int, fraction: float, keep_duplicates: bool) -> None:
+def test_who_is_asked_has_no_type_left_and_the_others_have_theirs(
+    triples: list[Triple], seed: int, fraction: float, keep_duplicates: bool
+) -> None:
     # Types are rare in these graphs: every other statement becomes one.
-    triples = [(s, RDF_TYPE if n % 2 and o[0] != '"' else p, o) for n, (s, p, o) in enumerate(triples)]
+    triples = [
+        (s, RDF_TYPE if n % 2 and o[0] != '"' else p, o) for n, (s, p, o) in enumerate(triples)
+    ]
     graph = graph_of(as_text(triples), keep_duplicates=keep_duplicates)
     whole = types_in(graph)
-    assume(0 < round(fraction * len(whole)) < len(whole) and len({name for own in whole.values() for name in own}) > 1)
+    assume(
+        0 < round(fraction * len(whole)) < len(whole)
+        and len({name for own in whole.values() for name in own}) > 1
+    )
     parts = split(graph, fraction, seed, RDF_TYPE)
 
-    assert types_in(parts.graph) == {name: own for name, own in whole.items() if name in known_names(parts)}, "known subjects keep all of their types"
+    assert types_in(parts.graph) == {
+        name: own for name, own in whole.items() if name in known_names(parts)
+    }, "known subjects keep all of their types"
     withheld = set(whole) - known_names(parts)
-    assert len(parts.asked) == len(withheld) == round(fraction * len(whole)), "known and asked are all of S, nobody twice"
+    assert len(parts.asked) == len(withheld) == round(fraction * len(whole)), (
+        "known and asked are all of S, nobody twice"
+    )
     assert len(parts.known) + len(parts.asked) == len(whole)
-    meant = [t for t in oracle.counted(as_meant(triples), keep_duplicates=keep_duplicates) if t[1] != RDF_TYPE or t[0] not in withheld]
+    meant = [
+        t
+        for t in oracle.counted(as_meant(triples), keep_duplicates=keep_duplicates)
+        if t[1] != RDF_TYPE or t[0] not in withheld
+    ]
     assert sorted(triples_in(parts.graph).elements()) == sorted(meant), "nothing else is gone"
 
     left = oracle.vocabulary(meant)
@@ -72,7 +95,9 @@ def test_the_classes_that_were_withheld_are_remembered() -> None:
 
 def test_the_ids_in_a_split_are_those_of_its_graph() -> None:
     """Of classes, too: one that only the withheld had has no id any more, so that there is nothing to be mistaken for it."""
-    text = "".join(f"<e:x> <e:p> <e:{s}> .\n<e:{s}> <{RDF_TYPE}> <e:c{s % 3}> .\n" for s in range(30))
+    text = "".join(
+        f"<e:x> <e:p> <e:{s}> .\n<e:{s}> <{RDF_TYPE}> <e:c{s % 3}> .\n" for s in range(30)
+    )
     graph = graph_of("<e:alone> <e:q> <e:other> .\n" + f"<e:only> <{RDF_TYPE}> <e:rare> .\n" + text)
     for seed in range(20):
         parts = split(graph, 0.5, seed, RDF_TYPE)
@@ -116,7 +141,11 @@ def test_another_predicate_can_give_the_types() -> None:
     graph = graph_of(text, type_predicate="http://e/isA")
     parts = split(graph, 0.2, 0, "http://e/isA")
     asked = {parts.graph.terms[s] for s in parts.asked.subjects.tolist() if s >= 0}
-    assert not [triple for triple in triples_in(parts.graph) if triple[1] == "http://e/isA" and triple[0] in asked]
+    assert not [
+        triple
+        for triple in triples_in(parts.graph)
+        if triple[1] == "http://e/isA" and triple[0] in asked
+    ]
     assert len(types_in(parts.graph)) == len(parts.known) == 49
 
 

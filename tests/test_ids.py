@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 
 import oracle
 from oracle import RDF_TYPE, Triple
-from pyke import ids, kernels, rdf
 from pyke.config import Config
 from pyke.errors import UnknownTerm
-from pyke.graph import LITERAL, Census, Graph, Terms, Texts
-from pyke.pipeline import Run
+from pyke.graph import batches, build, changes, roles
+from pyke.graph.graph import LITERAL, Census, Graph
+from pyke.graph.terms import Terms, Texts
+from pyke.pipeline.embed import Run
+from pyke.read import _kernels as read_kernels
+from pyke.read import _scanners, tokenize
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 PREF_LABEL = "http://www.w3.org/2004/02/skos/core#prefLabel"
@@ -39,14 +42,17 @@ LITERALS = {
     '"1"@EN': '"1"@en',
     '"1"^^<e:a>': '"1"^^<e:a>',
 }
-WAYS = [{"count_literals": count, "keep_duplicates": keep} for count, keep in product((False, True), repeat=2)]
+WAYS = [
+    {"count_literals": count, "keep_duplicates": keep}
+    for count, keep in product((False, True), repeat=2)
+]
 
 
 SMALL = [*product(NODES + BLANKS, ["e:p", "e:q", "e:a", RDF_TYPE], NODES + BLANKS + list(LITERALS))]
 # Statements as they are written; in some graphs, one term stands beside nearly every other.
-GRAPHS = st.tuples(st.lists(st.sampled_from(SMALL), max_size=30), st.sampled_from(["", "e:hub", "e:a"])).map(
-    lambda drawn: drawn[0] + [(s, p, drawn[1]) for s, p, _ in drawn[0] if drawn[1]]
-)
+GRAPHS = st.tuples(
+    st.lists(st.sampled_from(SMALL), max_size=30), st.sampled_from(["", "e:hub", "e:a"])
+).map(lambda drawn: drawn[0] + [(s, p, drawn[1]) for s, p, _ in drawn[0] if drawn[1]])
 
 
 def many(examples: int) -> settings:
@@ -58,33 +64,38 @@ def as_meant(triples: Sequence[Triple], document: int | None = None) -> list[Tri
     """Statements as the oracle takes them: equal literals spelled alike, blank nodes named after their document."""
 
     def name(node: str) -> str:
-        return f"_:d{document}_{node[2:]}" if node.startswith("_:") and document is not None else node
+        return (
+            f"_:d{document}_{node[2:]}" if node.startswith("_:") and document is not None else node
+        )
 
     return [(name(s), p, LITERALS.get(o, name(o))) for s, p, o in triples]
 
 
 def as_text(triples: Sequence[Triple]) -> str:
     """Statements as N-Triples."""
-    return "".join(" ".join(node if node[0] in '_"' else f"<{node}>" for node in triple) + " .\n" for triple in triples)
+    return "".join(
+        " ".join(node if node[0] in '_"' else f"<{node}>" for node in triple) + " .\n"
+        for triple in triples
+    )
 
 
 @cache
-def _dialect(prefix: bytes) -> kernels.Dialect:
-    return rdf.dialect(20, False, False, prefix)
+def _dialect(prefix: bytes) -> _scanners.Dialect:
+    return tokenize.dialect(20, False, False, prefix)
 
 
-def batches_of(*texts: str) -> Iterator[kernels.Batch]:
+def batches_of(*texts: str) -> Iterator[batches.Batch]:
     """N-Triples documents, without the cost of files; all of their lines must be plain to the tokenizer."""
     for number, text in enumerate(texts):
         data = np.frombuffer(bytearray(text.encode()), np.uint8)
         dialect = _dialect(b"d%d_" % number if len(texts) > 1 else b"")
-        batch = rdf.new_batch(len(data), len(dialect.blank_prefix))
-        assert kernels.tokenize(data, 0, len(data), dialect, batch) == len(data)
+        batch = tokenize.new_batch(len(data), len(dialect.blank_prefix))
+        assert read_kernels.tokenize(data, 0, len(data), dialect, batch) == len(data)
         yield batch
 
 
-def collect(batches: Iterable[kernels.Batch], **parameters: Any) -> Graph:
-    collector = ids.Collector()
+def collect(batches: Iterable[batches.Batch], **parameters: Any) -> Graph:
+    collector = build.Collector()
     for batch in batches:
         collector.add(batch)
     return collector.finish(Config(threads=1, **parameters), Census())
@@ -98,7 +109,10 @@ def graph_of(*texts: str, **parameters: Any) -> Graph:
 def triples_in(graph: Graph) -> Counter[Triple]:
     """The graph's triples as strings; all literals look alike."""
     columns = (graph.subjects, graph.predicates[graph.predicates_of], graph.objects)
-    named = ((graph.terms[s], graph.terms[p], '"' if o == LITERAL else graph.terms[o]) for s, p, o in zip(*columns, strict=True))
+    named = (
+        (graph.terms[s], graph.terms[p], '"' if o == LITERAL else graph.terms[o])
+        for s, p, o in zip(*columns, strict=True)
+    )
     return Counter(named)
 
 
@@ -114,15 +128,24 @@ def counts_of(graph: Graph) -> dict[str, int]:
 @many(1000)
 def test_what_is_counted_is_what_the_oracle_counts(triples: list[Triple], cut: int | None) -> None:
     documents = [triples] if cut is None else [triples[:cut], triples[cut:]]
-    meant = [triple for n, document in enumerate(documents) for triple in as_meant(document, None if cut is None else n)]
+    meant = [
+        triple
+        for n, document in enumerate(documents)
+        for triple in as_meant(document, None if cut is None else n)
+    ]
     literal = [triple for triple in meant if oracle.is_literal(triple[2])]
     batches = list(batches_of(*map(as_text, documents)))
     for way in WAYS:
         graph = collect(batches, **way)
         truth = oracle.counted(meant, **way)
-        terms, literals = oracle.vocabulary(truth), literal if way["keep_duplicates"] else set(literal)
+        terms, literals = (
+            oracle.vocabulary(truth),
+            literal if way["keep_duplicates"] else set(literal),
+        )
         assert sorted(graph.terms) == sorted(terms)
-        assert triples_in(graph) == Counter((s, p, '"' if oracle.is_literal(o) else o) for s, p, o in truth)
+        assert triples_in(graph) == Counter(
+            (s, p, '"' if oracle.is_literal(o) else o) for s, p, o in truth
+        )
         assert {(graph.terms[s], graph.terms[o]) for s, o in graph.types} == oracle.types(truth)
         assert len(graph.types) == len(oracle.types(truth))
         assert {graph.terms[p] for p in graph.predicates} == oracle.predicates(truth)
@@ -139,12 +162,16 @@ def test_what_is_counted_is_what_the_oracle_counts(triples: list[Triple], cut: i
             "terms_only_with_literals": len(oracle.vocabulary(meant) - terms),
         }
         rows = np.column_stack([graph.subjects, graph.predicates_of, graph.objects])
-        assert (np.lexsort(rows.T[::-1]) == np.arange(len(rows))).all(), "sorted by subject, predicate, object"
+        assert (np.lexsort(rows.T[::-1]) == np.arange(len(rows))).all(), (
+            "sorted by subject, predicate, object"
+        )
 
 
 @given(GRAPHS, st.randoms(use_true_random=False))
 @many(200)
-def test_the_order_of_lines_changes_no_count(triples: list[Triple], shuffler: random.Random) -> None:
+def test_the_order_of_lines_changes_no_count(
+    triples: list[Triple], shuffler: random.Random
+) -> None:
     shuffled = shuffler.sample(triples, len(triples))
     for way in WAYS:
         graph, other = graph_of(as_text(triples), **way), graph_of(as_text(shuffled), **way)
@@ -158,9 +185,21 @@ def test_the_order_of_files_changes_no_count(tmp_path: Path, way: dict[str, Any]
     paths = [tmp_path / f"{name}.nt" for name in "abc"]
     for path in paths:
         path.write_text(
-            as_text([(draw.choice(NODES + BLANKS), draw.choice(NODES), draw.choice(NODES + BLANKS + list(LITERALS))) for _ in range(300)])
+            as_text(
+                [
+                    (
+                        draw.choice(NODES + BLANKS),
+                        draw.choice(NODES),
+                        draw.choice(NODES + BLANKS + list(LITERALS)),
+                    )
+                    for _ in range(300)
+                ]
+            )
         )
-    counts = [counts_of(Run(list(order), Config(threads=2, **way)).read()) for order in permutations(paths)]
+    counts = [
+        counts_of(Run(list(order), Config(threads=2, **way)).read())
+        for order in permutations(paths)
+    ]
     assert counts.count(counts[0]) == len(counts) == 6
     assert counts[0]["blank_nodes"] == 6, "two in each file"
     assert (counts[0]["duplicates"] > 0) != way["keep_duplicates"]
@@ -180,18 +219,32 @@ def test_a_term_beside_literals_only_has_no_id() -> None:
 
 def test_ids_follow_the_first_appearance_however_much_the_dictionary_grows() -> None:
     """Enough terms to enlarge every array of the collector, spread over batches that share most of them."""
-    texts = ["".join(f"<e:{n}> <e:p> <e:{n * 7 % 9001}> .\n" for n in range(start, start + 3000)) for start in range(0, 12000, 2000)]
+    texts = [
+        "".join(f"<e:{n}> <e:p> <e:{n * 7 % 9001}> .\n" for n in range(start, start + 3000))
+        for start in range(0, 12000, 2000)
+    ]
     graph = graph_of(*texts)
-    appearance = dict.fromkeys(node.strip("<>") for text in texts for line in text.splitlines() for node in line.split()[:3])
+    appearance = dict.fromkeys(
+        node.strip("<>")
+        for text in texts
+        for line in text.splitlines()
+        for node in line.split()[:3]
+    )
     assert list(graph.terms) == list(appearance)
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(LITERAL, 5)), max_size=30))
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(LITERAL, 5)), max_size=30)
+)
 @many(100)
-def test_columns_are_sorted_alike_whether_or_not_a_row_fits_64_bits(rows: list[tuple[int, int, int]]) -> None:
+def test_columns_are_sorted_alike_whether_or_not_a_row_fits_64_bits(
+    rows: list[tuple[int, int, int]],
+) -> None:
     columns = np.array(rows, np.int32).reshape(-1, 3)
-    for seconds, terms in ((4, 6), (2**20, ids.GREATEST_ID)):
-        result = ids.sorted_columns([np.ascontiguousarray(column) for column in columns.T], seconds, terms)
+    for seconds, terms in ((4, 6), (2**20, build.GREATEST_ID)):
+        result = build.sorted_columns(
+            [np.ascontiguousarray(column) for column in columns.T], seconds, terms
+        )
         assert list(zip(*(column.tolist() for column in result), strict=True)) == sorted(rows)
 
 
@@ -211,33 +264,62 @@ def types_in(graph: Graph) -> list[tuple[str, str]]:
 def dropping(graph: Graph, gone: Collection[Triple]) -> NDArray[np.bool_]:
     """Which rows of a graph are these triples between terms."""
     rows = zip(graph.subjects, graph.predicates[graph.predicates_of], graph.objects, strict=True)
-    return np.array([o != LITERAL and (graph.terms[s], graph.terms[p], graph.terms[o]) in gone for s, p, o in rows], bool)
+    return np.array(
+        [
+            o != LITERAL and (graph.terms[s], graph.terms[p], graph.terms[o]) in gone
+            for s, p, o in rows
+        ],
+        bool,
+    )
 
 
-@given(GRAPHS, st.lists(st.sampled_from(NODES)), st.randoms(use_true_random=False), st.sampled_from([RDF_TYPE, "e:p"]))
+@given(
+    GRAPHS,
+    st.lists(st.sampled_from(NODES)),
+    st.randoms(use_true_random=False),
+    st.sampled_from([RDF_TYPE, "e:p"]),
+)
 @many(120)
 def test_a_graph_without_some_triples_is_that_of_a_file_without_their_lines(
     triples: list[Triple], labelled: list[str], draw: random.Random, type_predicate: str
 ) -> None:
     lines = triples + [(node, LABEL, f'"the name of {node}"') for node in labelled]
-    gone = {triple for triple in as_meant(triples) if not oracle.is_literal(triple[2]) and draw.random() < 0.4}
+    gone = {
+        triple
+        for triple in as_meant(triples)
+        if not oracle.is_literal(triple[2]) and draw.random() < 0.4
+    }
     left = [line for line, meant in zip(lines, as_meant(lines), strict=True) if meant not in gone]
     for way in WAYS:
         graph = graph_of(as_text(lines), type_predicate=type_predicate, **way)
         before = triples_in(graph)
-        smaller, new_ids = ids.without(graph, dropping(graph, gone), type_predicate)
+        smaller, new_ids = changes.without(graph, dropping(graph, gone), type_predicate)
         truth = graph_of(as_text(left), type_predicate=type_predicate, **way)
         assert sorted(smaller.terms) == sorted(truth.terms)
         assert triples_in(smaller) == triples_in(truth)
         assert types_in(smaller) == types_in(truth)
         assert labels_in(smaller) == labels_in(truth)
-        assert sorted(smaller.terms[p] for p in smaller.predicates) == sorted(truth.terms[p] for p in truth.predicates)
-        counted = ["triples", "literals", "terms", "blank_nodes", "predicates", "typed_subjects", "classes"]
-        assert {name: counts_of(smaller)[name] for name in counted} == {name: counts_of(truth)[name] for name in counted}
+        assert sorted(smaller.terms[p] for p in smaller.predicates) == sorted(
+            truth.terms[p] for p in truth.predicates
+        )
+        counted = [
+            "triples",
+            "literals",
+            "terms",
+            "blank_nodes",
+            "predicates",
+            "typed_subjects",
+            "classes",
+        ]
+        assert {name: counts_of(smaller)[name] for name in counted} == {
+            name: counts_of(truth)[name] for name in counted
+        }
         assert (np.diff(smaller.predicates) > 0).all()
         assert (np.diff(smaller.labelled) > 0).all()
         rows = np.column_stack([smaller.subjects, smaller.predicates_of, smaller.objects])
-        assert (np.lexsort(rows.T[::-1]) == np.arange(len(rows))).all(), "sorted by subject, predicate, object"
+        assert (np.lexsort(rows.T[::-1]) == np.arange(len(rows))).all(), (
+            "sorted by subject, predicate, object"
+        )
         for term, new in zip(graph.terms, new_ids.tolist(), strict=True):
             assert (smaller.terms[new] == term) if new >= 0 else (term not in smaller.terms)
         assert triples_in(graph) == before, "the graph itself stays as it was"
@@ -247,7 +329,7 @@ def test_a_graph_without_some_triples_is_that_of_a_file_without_their_lines(
 @many(100)
 def test_a_graph_without_nothing_is_the_same_graph(triples: list[Triple]) -> None:
     graph = graph_of(as_text(triples))
-    same, new_ids = ids.without(graph, np.zeros(len(graph), bool), RDF_TYPE)
+    same, new_ids = changes.without(graph, np.zeros(len(graph), bool), RDF_TYPE)
     assert list(same.terms) == list(graph.terms)
     assert new_ids.tolist() == list(range(len(graph.terms)))
     assert counts_of(same) == counts_of(graph)
@@ -257,24 +339,43 @@ def test_a_graph_without_nothing_is_the_same_graph(triples: list[Triple]) -> Non
 
 def test_the_census_of_a_smaller_graph_still_adds_up() -> None:
     """statements = triples + literals left out + duplicates; and dropping says nothing about the census of the whole graph."""
-    graph = graph_of(as_text([("e:a", RDF_TYPE, "e:c"), ("e:a", "e:p", "e:b"), ("e:a", "e:p", "e:b"), ("e:b", "e:q", '"1"')]))
+    graph = graph_of(
+        as_text(
+            [
+                ("e:a", RDF_TYPE, "e:c"),
+                ("e:a", "e:p", "e:b"),
+                ("e:a", "e:p", "e:b"),
+                ("e:b", "e:q", '"1"'),
+            ]
+        )
+    )
     before = counts_of(graph)
-    smaller, _ = ids.without(graph, ids.is_typing(graph, RDF_TYPE), RDF_TYPE)
+    smaller, _ = changes.without(graph, roles.is_typing(graph, RDF_TYPE), RDF_TYPE)
     for census in (graph.census, smaller.census):
-        assert census.statements == census.triples + census.literals + census.duplicates + census.triple_terms
+        assert (
+            census.statements
+            == census.triples + census.literals + census.duplicates + census.triple_terms
+        )
     assert counts_of(graph) == before
     assert smaller.census.problems is not graph.census.problems
 
 
 @given(GRAPHS, st.sampled_from([RDF_TYPE, "e:p", "e:nowhere"]))
 @many(100)
-def test_typing_triples_are_those_of_the_predicate_whose_object_is_no_literal(triples: list[Triple], type_predicate: str) -> None:
+def test_typing_triples_are_those_of_the_predicate_whose_object_is_no_literal(
+    triples: list[Triple], type_predicate: str
+) -> None:
     for way in WAYS:
         graph = graph_of(as_text(triples), **way)
-        typing = ids.is_typing(graph, type_predicate)
-        found = Counter((graph.terms[s], graph.terms[o]) for s, o in zip(graph.subjects[typing], graph.objects[typing], strict=True))
+        typing = roles.is_typing(graph, type_predicate)
+        found = Counter(
+            (graph.terms[s], graph.terms[o])
+            for s, o in zip(graph.subjects[typing], graph.objects[typing], strict=True)
+        )
         truth = oracle.counted(as_meant(triples), **way)
-        assert found == Counter((s, o) for s, p, o in truth if p == type_predicate and not oracle.is_literal(o))
+        assert found == Counter(
+            (s, o) for s, p, o in truth if p == type_predicate and not oracle.is_literal(o)
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -316,10 +417,14 @@ def test_a_label_that_somebody_wrote_stays_apart_from_the_generated_ones(tmp_pat
     ],
 )
 @pytest.mark.parametrize("predicate", [LABEL, PREF_LABEL])
-def test_a_label_is_english_before_untagged_before_any_other(predicate: str, literals: list[str], best: str) -> None:
+def test_a_label_is_english_before_untagged_before_any_other(
+    predicate: str, literals: list[str], best: str
+) -> None:
     """The neighbours' labels, on both sides, must not run into it."""
     around = [("e:a", LABEL, '"before"'), ("e:b", "e:p", "e:a"), ("e:c", "e:p", "e:a")]
-    text = as_text([*around, *[("e:b", predicate, literal) for literal in literals], ("e:c", LABEL, '"after"')])
+    text = as_text(
+        [*around, *[("e:b", predicate, literal) for literal in literals], ("e:c", LABEL, '"after"')]
+    )
     graph = graph_of(text)
     labels = dict(zip((graph.terms[i] for i in graph.labelled), graph.labels, strict=True))
     assert labels == {"e:a": "before", "e:b": best, "e:c": "after"}
@@ -327,7 +432,16 @@ def test_a_label_is_english_before_untagged_before_any_other(predicate: str, lit
 
 
 def test_labels_of_terms_that_do_not_count_are_left_out() -> None:
-    graph = graph_of(as_text([("e:a", LABEL, '"a"'), ("e:b", LABEL, '"b"'), ("e:b", "e:p", "e:c"), ("e:b", "e:p", '"no label"')]))
+    graph = graph_of(
+        as_text(
+            [
+                ("e:a", LABEL, '"a"'),
+                ("e:b", LABEL, '"b"'),
+                ("e:b", "e:p", "e:c"),
+                ("e:b", "e:p", '"no label"'),
+            ]
+        )
+    )
     assert list(graph.labels) == ["b"]
     assert [graph.terms[i] for i in graph.labelled] == ["e:b"]
 
@@ -337,7 +451,10 @@ def test_labels_of_terms_that_do_not_count_are_left_out() -> None:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.text(st.sampled_from("ab:é𝛔"), min_size=1, max_size=4), unique=True), st.text(st.sampled_from("ab:é𝛔"), max_size=5))
+@given(
+    st.lists(st.text(st.sampled_from("ab:é𝛔"), min_size=1, max_size=4), unique=True),
+    st.text(st.sampled_from("ab:é𝛔"), max_size=5),
+)
 @many(300)
 def test_terms_find_every_term_and_nothing_else(names: list[str], other: str) -> None:
     terms = Terms.of(names)

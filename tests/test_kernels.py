@@ -11,20 +11,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from pyke import kernels
+from pyke.core import hashing, random
+from pyke.graph import _kernels as graph_kernels
+from pyke.simulation import _kernels as simulation_kernels
+from pyke.springs import _kernels as springs_kernels
+from pyke.use.types import _kernels as types_kernels
 from test_ids import many
 
 SIZES = st.integers(1, 2**31)
 
 
-def dictionary(slots: int, terms: int = 64) -> kernels.Dictionary:
-    empty = np.zeros(2, np.int64), np.full(slots, -1, np.int64), np.empty(terms, np.uint64), np.zeros(terms + 1, np.int64), np.empty(4096, np.uint8)
-    return kernels.Dictionary(*empty)
+def dictionary(slots: int, terms: int = 64) -> hashing.Dictionary:
+    empty = (
+        np.zeros(2, np.int64),
+        np.full(slots, -1, np.int64),
+        np.empty(terms, np.uint64),
+        np.zeros(terms + 1, np.int64),
+        np.empty(4096, np.uint8),
+    )
+    return hashing.Dictionary(*empty)
 
 
-def add(terms: kernels.Dictionary, word: str, h: int) -> int:
+def add(terms: hashing.Dictionary, word: str, h: int) -> int:
     text = np.frombuffer(bytearray(word.encode()), np.uint8)
-    return int(kernels.find_or_add(terms, text, 0, len(text), np.uint64(h)))
+    return int(hashing.find_or_add(terms, text, 0, len(text), np.uint64(h)))
 
 
 @pytest.mark.parametrize("h", [0, 7, 2**63, 2**64 - 1])
@@ -39,10 +49,16 @@ def test_terms_whose_hashes_collide_are_told_apart(h: int) -> None:
 
 def test_terms_are_found_again_in_a_larger_table() -> None:
     terms = dictionary(16)
-    hashes = {"a": 5, "b": 5, "c": 21, "d": 2**64 - 1, "e": 15}  # 5 and 21, and the last two, want the same slot of 16
+    hashes = {
+        "a": 5,
+        "b": 5,
+        "c": 21,
+        "d": 2**64 - 1,
+        "e": 15,
+    }  # 5 and 21, and the last two, want the same slot of 16
     before = {word: add(terms, word, h) for word, h in hashes.items()}
     larger = terms._replace(table=np.full(64, -1, np.int64))
-    kernels.rehash(larger)
+    hashing.rehash(larger)
     assert {word: add(larger, word, h) for word, h in hashes.items()} == before
 
 
@@ -50,33 +66,41 @@ def test_terms_are_found_again_in_a_larger_table() -> None:
 @many(100)
 def test_repeated_keys_are_dropped(values: list[int]) -> None:
     keys = np.sort(np.array(values, np.uint64))
-    n = kernels.drop_repeated(keys)
+    n = graph_kernels.drop_repeated(keys)
     assert keys[:n].tolist() == sorted(set(values))
 
 
 @given(SIZES, SIZES, SIZES, SIZES)
 @many(500)
 def test_ppmi_is_that_of_exact_fractions(joint: int, x: int, y: int, total: int) -> None:
-    assert kernels.ppmi(joint, x, y, total) == pytest.approx(float(oracle.ppmi(joint, x, y, total)), rel=2e-7, abs=1e-15)
+    assert springs_kernels.ppmi(joint, x, y, total) == pytest.approx(
+        float(oracle.ppmi(joint, x, y, total)), rel=2e-7, abs=1e-15
+    )
 
 
 def test_ppmi_of_independent_events_is_zero() -> None:
-    assert kernels.ppmi(3, 6, 21, 42) == 0
-    assert kernels.ppmi(1, 6, 21, 42) == 0
-    assert kernels.ppmi(4, 6, 21, 42) > 0
+    assert springs_kernels.ppmi(3, 6, 21, 42) == 0
+    assert springs_kernels.ppmi(1, 6, 21, 42) == 0
+    assert springs_kernels.ppmi(4, 6, 21, 42) > 0
 
 
 # Every way in which the nodes of a triple can fall together; −1 is a literal.
-@pytest.mark.parametrize("triple", [(0, 1, 2), (0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 0), (0, 1, -1), (0, 0, -1)], ids=str)
+@pytest.mark.parametrize(
+    "triple",
+    [(0, 1, 2), (0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 0), (0, 1, -1), (0, 0, -1)],
+    ids=str,
+)
 def test_a_self_loop_counts_once(triple: tuple[int, int, int]) -> None:
     s, p, o = (np.array([node], np.int32) for node in triple)
     occurrences = np.zeros(3, np.int64)
-    kernels.count_occurrences(s, p, o, occurrences)
+    springs_kernels.count_occurrences(s, p, o, occurrences)
     terms = {node for node in triple if node >= 0}
     assert occurrences.tolist() == [int(node in terms) for node in range(3)]
     keys = np.zeros(3, np.uint64)
-    n = kernels.pair_keys(s, p, o, keys)
-    assert Counter((int(key) >> 32, int(key) & 0xFFFFFFFF) for key in keys[:n]) == Counter(combinations(sorted(terms), 2))
+    n = springs_kernels.pair_keys(s, p, o, keys)
+    assert Counter((int(key) >> 32, int(key) & 0xFFFFFFFF) for key in keys[:n]) == Counter(
+        combinations(sorted(terms), 2)
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -86,28 +110,41 @@ def test_a_self_loop_counts_once(triple: tuple[int, int, int]) -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 7, 2**31 - 1, 2**32 - 1])
 def test_random_numbers_are_below_their_bound(n: int) -> None:
-    assert kernels.random_below(np.uint64(0), n) == 0
-    assert kernels.random_below(np.uint64(2**64 - 1), n) == n - 1
+    assert random.random_below(np.uint64(0), n) == 0
+    assert random.random_below(np.uint64(2**64 - 1), n) == n - 1
 
 
 def test_random_numbers_differ_by_seed_purpose_row_and_counter() -> None:
     """Neighbouring arguments, swapped ones among them, must not meet."""
     arguments = [
-        (seed, purpose, row, counter) for seed in (0, 1, 2, 2**64 - 1) for purpose in (1, 2, 3, 4) for row in range(8) for counter in range(8)
+        (seed, purpose, row, counter)
+        for seed in (0, 1, 2, 2**64 - 1)
+        for purpose in (1, 2, 3, 4)
+        for row in range(8)
+        for counter in range(8)
     ]
-    assert len({kernels.random_bits(np.uint64(seed), *rest) for seed, *rest in arguments}) == len(arguments)
+    assert len({random.random_bits(np.uint64(seed), *rest) for seed, *rest in arguments}) == len(
+        arguments
+    )
 
 
 @pytest.mark.parametrize("bit", [0, 31, 32, 63])
 def test_random_bits_are_fair(bit: int) -> None:
     """6,400 coins, which fall within five deviations of the half."""
-    heads = sum(int(kernels.random_bits(np.uint64(1), 2, row, counter)) >> bit & 1 for row in range(80) for counter in range(80))
+    heads = sum(
+        int(random.random_bits(np.uint64(1), 2, row, counter)) >> bit & 1
+        for row in range(80)
+        for counter in range(80)
+    )
     assert abs(heads - 3200) < 5 * 40
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 7])
 def test_a_start_fills_its_dimensions_and_no_more(dimensions: int) -> None:
-    for start, mean, deviation in ((kernels.normal_start, 0.0, 1.0), (kernels.uniform_start, 0.5, 12**-0.5)):
+    for start, mean, deviation in (
+        (simulation_kernels.normal_start, 0.0, 1.0),
+        (simulation_kernels.uniform_start, 0.5, 12**-0.5),
+    ):
         positions = np.zeros((4000, 16), np.float32)
         start(np.uint64(3), dimensions, 0, len(positions), positions)
         drawn = positions[:, :dimensions]
@@ -132,12 +169,25 @@ ROLES = st.lists(st.frozensets(st.integers(0, 6), max_size=4), min_size=1, max_s
 
 @given(ROLES, st.data())
 @many(200)
-def test_terms_have_a_role_in_common_if_their_sets_of_roles_meet(roles: list[frozenset[int]], data: st.DataObject) -> None:
+def test_terms_have_a_role_in_common_if_their_sets_of_roles_meet(
+    roles: list[frozenset[int]], data: st.DataObject
+) -> None:
     k = data.draw(st.integers(0, 4))
     pairs = data.draw(st.lists(st.tuples(*[st.integers(0, len(roles) - 1)] * (k + 1)), max_size=5))
     table = np.array(pairs, np.int32).reshape(len(pairs), k + 1)
     asked, others = table[:, 0].copy(), table[:, 1:].copy()
     offsets = np.append(0, np.cumsum([len(own) for own in roles]))
     out = np.ones(others.shape, bool)
-    kernels.have_in_common(offsets, np.array([role for own in roles for role in sorted(own)], np.int32), asked, others, 0, len(asked), out)
-    assert out.tolist() == [[bool(roles[one] & roles[other]) for other in row] for one, row in zip(asked.tolist(), others.tolist(), strict=True)]
+    types_kernels.have_in_common(
+        offsets,
+        np.array([role for own in roles for role in sorted(own)], np.int32),
+        asked,
+        others,
+        0,
+        len(asked),
+        out,
+    )
+    assert out.tolist() == [
+        [bool(roles[one] & roles[other]) for other in row]
+        for one, row in zip(asked.tolist(), others.tolist(), strict=True)
+    ]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyke import lookup as module
+from pyke.embedding import lookup as lookup_module
+from pyke.embedding.lookup import PREFIXES, Lookup, local_name, parse_prefixes, texts_at
 from pyke.errors import UnknownTerm, UsageError
-from pyke.graph import Terms, Texts
-from pyke.lookup import PREFIXES, Lookup, local_name, parse_prefixes, texts_at
+from pyke.graph.terms import Terms, Texts
 from test_ids import many
 
 KNOWS = "http://xmlns.com/foaf/0.1/knows"
@@ -29,7 +29,9 @@ LABELS = {0: "Anna", 3: "STRASSE", 5: "two\nlines", 6: "Paris", 7: "paris", 8: "
 
 
 def lookup(terms: list[str] = TERMS, labels: dict[int, str] = LABELS, **prefixes: str) -> Lookup:
-    return Lookup(Terms.of(terms), Texts.of(labels.values()), np.array(list(labels), np.int32), prefixes)
+    return Lookup(
+        Terms.of(terms), Texts.of(labels.values()), np.array(list(labels), np.int32), prefixes
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,14 +79,19 @@ def test_a_namespace_of_the_graph_is_not_guessed() -> None:
         lookup().find("paris:texas")
 
 
-@pytest.mark.parametrize("name", ["<anna>", "<foaf:knows>", "_:ANNA", "", ":", "<>", "_:", "\n", "\x00", "a\ud800"])
+@pytest.mark.parametrize(
+    "name", ["<anna>", "<foaf:knows>", "_:ANNA", "", ":", "<>", "_:", "\n", "\x00", "a\ud800"]
+)
 def test_what_is_no_term_is_unknown(name: str) -> None:
     with pytest.raises(UnknownTerm):
         lookup().find(name)
 
 
 def test_several_terms_with_one_label_are_listed() -> None:
-    with pytest.raises(UsageError, match=r"2 terms have the label 'PARIS': <http://e/paris/texas>, <http://e/paris/france>\. Name one by its IRI"):
+    with pytest.raises(
+        UsageError,
+        match=r"2 terms have the label 'PARIS': <http://e/paris/texas>, <http://e/paris/france>\. Name one by its IRI",
+    ):
         lookup().find("PARIS")
     same = lookup([f"http://e/{i}" for i in range(30)], dict.fromkeys(range(30), "x"))
     with pytest.raises(UsageError, match=r"30 terms .* and 20 more"):
@@ -105,7 +112,9 @@ def test_several_terms_with_one_label_are_listed() -> None:
         ("_:ann", "_:anna"),
     ],
 )
-def test_a_term_that_is_unknown_is_refused_with_those_that_look_like_it(name: str, meant: str) -> None:
+def test_a_term_that_is_unknown_is_refused_with_those_that_look_like_it(
+    name: str, meant: str
+) -> None:
     with pytest.raises(UnknownTerm) as caught:
         lookup().find(name)
     assert "Did you mean" in str(caught.value)
@@ -127,9 +136,13 @@ def test_a_blank_node_is_no_prefixed_name() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1 << 16])
-def test_the_likeliest_comes_first_however_the_terms_are_cut_into_blocks(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TEXTS_AT_ONCE", size)
-    terms = [f"http://e/{word}" for word in ("apple", "apples", "applet", "maple", "grape", "a", "")]
+def test_the_likeliest_comes_first_however_the_terms_are_cut_into_blocks(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup_module, "TEXTS_AT_ONCE", size)
+    terms = [
+        f"http://e/{word}" for word in ("apple", "apples", "applet", "maple", "grape", "a", "")
+    ]
     with pytest.raises(UnknownTerm, match=r"Did you mean <http://e/apples> or"):
         lookup(terms, {}).find("http://e/aples")
 
@@ -146,16 +159,22 @@ NAMES = st.text(st.sampled_from("aAbß:/#\né<>_"), max_size=4)
 
 @given(st.lists(NAMES, max_size=12, unique=True), st.data())
 @many(150)
-def test_many_names_are_found_as_a_plain_loop_finds_them(terms: list[str], data: st.DataObject) -> None:
+def test_many_names_are_found_as_a_plain_loop_finds_them(
+    terms: list[str], data: st.DataObject
+) -> None:
     terms = [term.replace("\n", "") for term in terms if term.replace("\n", "")]
     terms = list(dict.fromkeys(terms))
     labels = {i: data.draw(NAMES) for i in range(len(terms)) if data.draw(st.booleans())}
-    asked = data.draw(st.lists(st.sampled_from([*terms, *labels.values(), "a:b"]) | NAMES, max_size=20))
+    asked = data.draw(
+        st.lists(st.sampled_from([*terms, *labels.values(), "a:b"]) | NAMES, max_size=20)
+    )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "TEXTS_AT_ONCE", 3)
-        patch.setattr(module, "FEW", data.draw(st.sampled_from([0, 8])))
+        patch.setattr(lookup_module, "TEXTS_AT_ONCE", 3)
+        patch.setattr(lookup_module, "FEW", data.draw(st.sampled_from([0, 8])))
         found = lookup(terms, labels, a="/").find_all(asked)
-    assert [term if isinstance(term, int) else None for term in found] == [plainly(name, terms, labels) for name in asked]
+    assert [term if isinstance(term, int) else None for term in found] == [
+        plainly(name, terms, labels) for name in asked
+    ]
 
 
 def plainly(name: str, terms: list[str], labels: dict[int, str]) -> int | None:
@@ -166,7 +185,11 @@ def plainly(name: str, terms: list[str], labels: dict[int, str]) -> int | None:
     for reading in (name, "/" + name[2:] if name.startswith("a:") else name):
         if reading in terms:
             return terms.index(reading)
-    same = [i for i, label in labels.items() if label.replace("\n", " ").casefold() == name.replace("\n", " ").casefold()]
+    same = [
+        i
+        for i, label in labels.items()
+        if label.replace("\n", " ").casefold() == name.replace("\n", " ").casefold()
+    ]
     return same[0] if len(same) == 1 else None
 
 
@@ -177,14 +200,24 @@ def test_texts_and_labels_of_many_are_those_of_each(texts: list[str], data: st.D
     packed = Texts.of(texts)
     positions = data.draw(st.lists(st.integers(0, len(texts) - 1), max_size=9)) if texts else []
     assert texts_at(packed, positions) == [texts[at] for at in positions]
-    labelled = sorted(data.draw(st.sets(st.integers(0, 9), min_size=len(texts), max_size=len(texts))))
+    labelled = sorted(
+        data.draw(st.sets(st.integers(0, 9), min_size=len(texts), max_size=len(texts)))
+    )
     found = Lookup(Terms.of([f"e:{i}" for i in range(10)]), packed, np.array(labelled, np.int32))
     asked = data.draw(st.lists(st.integers(0, 9), max_size=9))
     assert found.labels_of(np.array(asked, np.int32)) == [found.label(term) for term in asked]
 
 
 @pytest.mark.parametrize(
-    ("iri", "name"), [("http://e/a#b", "b"), ("http://e/a/", "a"), ("urn:x:y", "y"), ("_:b", "b"), ("plain", "plain"), ("///", "///")]
+    ("iri", "name"),
+    [
+        ("http://e/a#b", "b"),
+        ("http://e/a/", "a"),
+        ("urn:x:y", "y"),
+        ("_:b", "b"),
+        ("plain", "plain"),
+        ("///", "///"),
+    ],
 )
 def test_the_local_name_is_what_stands_last(iri: str, name: str) -> None:
     assert local_name(iri) == name
@@ -196,7 +229,11 @@ def test_a_term_is_read_by_its_label_or_else_by_its_local_name() -> None:
 
 
 def test_prefixes_are_given_as_name_and_iri() -> None:
-    assert parse_prefixes(["a=http://a/", "b:=<http://b#>", "=http://c/?q=1"]) == {"a": "http://a/", "b": "http://b#", "": "http://c/?q=1"}
+    assert parse_prefixes(["a=http://a/", "b:=<http://b#>", "=http://c/?q=1"]) == {
+        "a": "http://a/",
+        "b": "http://b#",
+        "": "http://c/?q=1",
+    }
     for bad in ("a", "a=", "=", ""):
         with pytest.raises(UsageError, match="name=IRI"):
             parse_prefixes([bad])
@@ -205,4 +242,7 @@ def test_prefixes_are_given_as_name_and_iri() -> None:
 def test_the_well_known_prefixes_are_namespaces() -> None:
     for name, namespaces in PREFIXES.items():
         assert name == name.lower()
-        assert all(namespace.startswith("http") and namespace[-1] in "/#" for namespace in namespaces.split())
+        assert all(
+            namespace.startswith("http") and namespace[-1] in "/#"
+            for namespace in namespaces.split()
+        )

@@ -15,19 +15,25 @@ import pytest
 
 from conftest import Command
 from lubm_reference import CLASSES_OF, DATA_SETS, HASHES, PREDICATES_OF, TOTALS, TRACE
-from pyke import kernels, lubm
 from pyke.config import Config
+from pyke.core import hashing
+from pyke.core.arrays import Ids
+from pyke.core.progress import Progress
 from pyke.errors import Interrupted, OutputExists, UsageError
-from pyke.graph import LITERAL, Graph, Ids
-from pyke.lubm import Universities
-from pyke.lubm import university as one
-from pyke.pipeline import Run
-from pyke.progress import Progress
+from pyke.evaluate import lubm
+from pyke.evaluate.lubm import Universities
+from pyke.evaluate.lubm import university as university_module
+from pyke.graph.graph import LITERAL, Graph
+from pyke.pipeline.embed import Run
 from test_cli import process
 
 
 def title(value: object) -> str | None:
-    return f"{value.count} from {value.index}, seed {value.seed}" if isinstance(value, Universities) else None
+    return (
+        f"{value.count} from {value.index}, seed {value.seed}"
+        if isinstance(value, Universities)
+        else None
+    )
 
 
 def sha(lines: Sequence[bytes | memoryview]) -> str:
@@ -53,7 +59,11 @@ MIXED = (2**30, 1000, 11, 4, 5, 3, 1, 1000)
     [
         (0, (1000,) * 5, [360, 948, 29, 447, 515]),
         (0, (64,) * 5, [46, 53, 15, 38, 40]),
-        (0, (2**30 + 1,) * 8, [516548029, 663681053, 251269761, 715581077, 542832677, 827187473, 49567875, 377907320]),
+        (
+            0,
+            (2**30 + 1,) * 8,
+            [516548029, 663681053, 251269761, 715581077, 542832677, 827187473, 49567875, 377907320],
+        ),
         (42, (10,) * 5, [0, 3, 8, 4, 0]),
         (0, MIXED, [784870680, 948, 8, 2, 0, 2, 0, 761]),
         (1, MIXED, [784774492, 588, 8, 1, 4, 1, 0, 606]),
@@ -61,9 +71,11 @@ MIXED = (2**30, 1000, 11, 4, 5, 3, 1, 1000)
         (-1, MIXED, [288774956, 225, 3, 2, 4, 0, 0, 478]),
     ],
 )
-def test_random_numbers_are_those_of_java(seed: int, bounds: tuple[int, ...], results: list[int]) -> None:
+def test_random_numbers_are_those_of_java(
+    seed: int, bounds: tuple[int, ...], results: list[int]
+) -> None:
     random = np.array([lubm._seed_of(0, seed)], np.uint64)
-    assert [one.draw(random, bound) for bound in bounds] == results
+    assert [university_module.draw(random, bound) for bound in bounds] == results
 
 
 def test_the_seed_of_a_university_is_the_benchmarks() -> None:
@@ -75,9 +87,9 @@ def test_the_seed_of_a_university_is_the_benchmarks() -> None:
 def test_picking_is_drawing_from_a_list_that_shrinks(k: int, m: int) -> None:
     random, same = np.array([12345], np.uint64), np.array([12345], np.uint64)
     out = np.empty(k, np.int64)
-    one.pick(random, m, out, np.empty(168, np.int64))
+    university_module.pick(random, m, out, np.empty(168, np.int64))
     pool = list(range(m))
-    assert out.tolist() == [pool.pop(one.draw(same, len(pool))) for _ in range(k)]
+    assert out.tolist() == [pool.pop(university_module.draw(same, len(pool))) for _ in range(k)]
     assert random[0] == same[0]
 
 
@@ -88,17 +100,32 @@ def _stepped(state: int, steps: int) -> int:
 
 
 @pytest.mark.parametrize(("seed", "university"), sorted({row[:2] for row in TRACE}))
-def test_every_department_has_the_sizes_and_the_random_state_of_the_benchmarks(seed: int, university: int) -> None:
+def test_every_department_has_the_sizes_and_the_random_state_of_the_benchmarks(
+    seed: int, university: int
+) -> None:
     start = lubm._seed_of(seed, university)
     desk = lubm._desk(start)
-    one.draw(desk.random, 11)  # the number of departments
-    for _, _, number, *sizes, steps, state in (row for row in TRACE if row[:2] == (seed, university)):
-        rows = desk.rows[: one.emit_department(desk, 0, number, one.FIRST_UNIVERSITY + university)]
+    university_module.draw(desk.random, 11)  # the number of departments
+    for _, _, number, *sizes, steps, state in (
+        row for row in TRACE if row[:2] == (seed, university)
+    ):
+        rows = desk.rows[
+            : university_module.emit_department(
+                desk, 0, number, university_module.FIRST_UNIVERSITY + university
+            )
+        ]
         counts = desk.counts.tolist()
-        teaching = int((rows[:, 1] == one.ASSISTS).sum())
-        research = int((rows[:, 2] == one.FIRST_CLASS + one.RESEARCH).sum())
-        head = int(rows[rows[:, 1] == one.HEAD, 0][0])
-        chair = head - one.FIRST_DEPARTMENT - number * one.STRIDE - int(one.FIRST_OF[one.FULL])
+        teaching = int((rows[:, 1] == university_module.ASSISTS).sum())
+        research = int(
+            (rows[:, 2] == university_module.FIRST_CLASS + university_module.RESEARCH).sum()
+        )
+        head = int(rows[rows[:, 1] == university_module.HEAD, 0][0])
+        chair = (
+            head
+            - university_module.FIRST_DEPARTMENT
+            - number * university_module.STRIDE
+            - int(university_module.FIRST_OF[university_module.FULL])
+        )
         assert [*counts[:6], teaching, research, counts[6], chair, *counts[7:10]] == sizes
         assert int(desk.random[0]) == state == _stepped(start, steps)
 
@@ -113,18 +140,38 @@ def test_the_text_has_the_hashes_of_the_benchmarks_own(which: Universities) -> N
     whole, plain = list(lubm.lines(which, header=True)), list(lubm.lines(which))
     links = list(lubm.lines(which, literals=False))
     different = sorted({line for block in whole for line in bytes(block).splitlines(keepends=True)})
-    assert [line[:3] for line in different[:3]] == [b"<> ", b"<> ", b"<ht"]  # the header is in front
+    assert [line[:3] for line in different[:3]] == [
+        b"<> ",
+        b"<> ",
+        b"<ht",
+    ]  # the header is in front
     different_links = [line for line in different if b'"' not in line]
-    found = {"H1": sha(whole), "H2": sha(plain), "H3": sha(links), "H4": sha(different), "H5": sha(different[2:])}
+    found = {
+        "H1": sha(whole),
+        "H2": sha(plain),
+        "H3": sha(links),
+        "H4": sha(different),
+        "H5": sha(different[2:]),
+    }
     found |= {"H6": sha(different_links), "H7": sha(different_links[2:])}
     assert {key: found[key] for key in HASHES[which]} == HASHES[which]
     header, literals = count(whole) - count(plain), count(plain) - count(links)
-    assert (header, count(plain), len(different) - 2, literals, count(links), len(different_links) - 2) == TOTALS[which][:6]
+    assert (
+        header,
+        count(plain),
+        len(different) - 2,
+        literals,
+        count(links),
+        len(different_links) - 2,
+    ) == TOTALS[which][:6]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_threads_change_no_byte(threads: int) -> None:
-    assert sha(list(lubm.lines(Universities(5), header=True, threads=threads))) == HASHES[Universities(5)]["H1"]
+    assert (
+        sha(list(lubm.lines(Universities(5), header=True, threads=threads)))
+        == HASHES[Universities(5)]["H1"]
+    )
 
 
 def test_universities_do_not_depend_on_one_another() -> None:
@@ -134,20 +181,35 @@ def test_universities_do_not_depend_on_one_another() -> None:
 
 
 def test_seeds_that_differ_by_131072_give_the_same_text() -> None:
-    assert sha(list(lubm.lines(Universities(1, seed=7 - 131072)))) == HASHES[Universities(1, seed=7)]["H2"]
+    assert (
+        sha(list(lubm.lines(Universities(1, seed=7 - 131072))))
+        == HASHES[Universities(1, seed=7)]["H2"]
+    )
     assert sha(list(lubm.lines(Universities(1, seed=8)))) != HASHES[Universities(1, seed=7)]["H2"]
 
 
 def test_universities_beyond_the_pool_of_degrees_have_names_of_their_own() -> None:
     (block,) = lubm.lines(Universities(1, index=123456))
     lines = bytes(block).splitlines()
-    assert lines[1] == b'<http://www.University123456.edu> <%s#name> "University123456" .' % lubm.ONTOLOGY.encode()
-    assert sum(line.endswith(b"#subOrganizationOf> <http://www.University123456.edu> .") for line in lines) >= 15
+    assert (
+        lines[1]
+        == b'<http://www.University123456.edu> <%s#name> "University123456" .'
+        % lubm.ONTOLOGY.encode()
+    )
+    assert (
+        sum(
+            line.endswith(b"#subOrganizationOf> <http://www.University123456.edu> .")
+            for line in lines
+        )
+        >= 15
+    )
 
 
 def test_another_ontology_changes_nothing_but_its_iris() -> None:
     other = "http://www.lehigh.edu/~zhp2/2004/0401/univ-bench.owl"
-    wanted = b"".join(lubm.lines(Universities(1), header=True)).replace(lubm.ONTOLOGY.encode(), other.encode())
+    wanted = b"".join(lubm.lines(Universities(1), header=True)).replace(
+        lubm.ONTOLOGY.encode(), other.encode()
+    )
     assert b"".join(lubm.lines(Universities(1, ontology=other), header=True)) == wanted
 
 
@@ -201,29 +263,43 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"keep_duplicates": True}, {"count_literals": True}, {"count_literals": True, "keep_duplicates": True}, {"threads": 1}],
+    [
+        {},
+        {"keep_duplicates": True},
+        {"count_literals": True},
+        {"count_literals": True, "keep_duplicates": True},
+        {"threads": 1},
+    ],
     ids=str,
 )
-def test_the_graph_is_the_one_that_reading_the_text_gives(three: Path, parameters: dict[str, Any]) -> None:
+def test_the_graph_is_the_one_that_reading_the_text_gives(
+    three: Path, parameters: dict[str, Any]
+) -> None:
     config = Config(**parameters)
     assert_same(lubm.read(Universities(3, index=999), config), Run(three, config).read())
 
 
 def test_the_graph_without_literals_is_the_one_of_the_text_without_them(tmp_path: Path) -> None:
     lubm.write(Universities(1), tmp_path / "one.nt", literals=False)
-    assert_same(lubm.read(Universities(1), literals=False), Run(tmp_path / "one.nt", Config()).read())
+    assert_same(
+        lubm.read(Universities(1), literals=False), Run(tmp_path / "one.nt", Config()).read()
+    )
 
 
 def test_hashes_are_those_of_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyke.lubm.secrets.randbits", lambda _: 77)
+    monkeypatch.setattr("pyke.evaluate.lubm.secrets.randbits", lambda _: 77)
     seed, terms = np.uint64(77), next(lubm.batches(Universities(1))).terms
     for i in (0, 1, 500, int(terms.size[0]) - 1):
-        unfinished = np.uint64(kernels.hash_bytes(terms.blob, terms.offsets[i], terms.offsets[i + 1] - 1, seed))
-        assert terms.hashes[i] == kernels.mix(unfinished)
+        unfinished = np.uint64(
+            hashing.hash_bytes(terms.blob, terms.offsets[i], terms.offsets[i + 1] - 1, seed)
+        )
+        assert terms.hashes[i] == hashing.mix(unfinished)
 
 
 @pytest.mark.parametrize("which", TOTALS, ids=title)
-def test_the_graph_has_the_counts_of_the_benchmarks_own_and_so_of_the_paper(which: Universities) -> None:
+def test_the_graph_has_the_counts_of_the_benchmarks_own_and_so_of_the_paper(
+    which: Universities,
+) -> None:
     graph = lubm.read(which, Config(keep_duplicates=True))
     _, lines, _, literals, triples, _, terms, subjects, classes = TOTALS[which]
     census = graph.census
@@ -231,23 +307,34 @@ def test_the_graph_has_the_counts_of_the_benchmarks_own_and_so_of_the_paper(whic
     assert (census.terms, census.typed_subjects, census.classes) == (terms, subjects, classes)
     if which in DATA_SETS:
         column = DATA_SETS.index(which)
-        assert named(graph, graph.predicates[graph.predicates_of]) == {key: row[column] for key, row in PREDICATES_OF.items() if key in LINKS}
-        assert named(graph, graph.types[:, 1]) == {key: row[column] for key, row in CLASSES_OF.items()}
+        assert named(graph, graph.predicates[graph.predicates_of]) == {
+            key: row[column] for key, row in PREDICATES_OF.items() if key in LINKS
+        }
+        assert named(graph, graph.types[:, 1]) == {
+            key: row[column] for key, row in CLASSES_OF.items()
+        }
 
 
-LINKS = one.PREDICATES[one.FIRST_LINK :]
+LINKS = university_module.PREDICATES[university_module.FIRST_LINK :]
 
 
 def named(graph: Graph, column: Ids) -> dict[str, int]:
     """How often each of the ontology's words occurs in a column."""
     counts = np.bincount(column)
-    return {graph.terms[i].split("#")[1].replace("type", "rdf:type"): int(counts[i]) for i in np.flatnonzero(counts)}
+    return {
+        graph.terms[i].split("#")[1].replace("type", "rdf:type"): int(counts[i])
+        for i in np.flatnonzero(counts)
+    }
 
 
 @pytest.mark.parametrize("which", [which for which in DATA_SETS if which.count < 10], ids=title)
-def test_predicates_with_literals_are_as_frequent_as_in_the_benchmarks_own(which: Universities) -> None:
+def test_predicates_with_literals_are_as_frequent_as_in_the_benchmarks_own(
+    which: Universities,
+) -> None:
     graph = lubm.read(which, Config(count_literals=True))
-    wanted = {key: row[DATA_SETS.index(which)] for key, row in PREDICATES_OF.items() if key not in LINKS}
+    wanted = {
+        key: row[DATA_SETS.index(which)] for key, row in PREDICATES_OF.items() if key not in LINKS
+    }
     assert named(graph, graph.predicates[graph.predicates_of[graph.objects == LITERAL]]) == wanted
 
 
@@ -277,12 +364,16 @@ class Stopping(Progress):
 
 @pytest.mark.parametrize("name", ["four.nt", "four.nt.gz"])
 @pytest.mark.parametrize("before", [None, b"old"])
-def test_interrupted_writing_leaves_what_was_there(name: str, before: bytes | None, tmp_path: Path) -> None:
+def test_interrupted_writing_leaves_what_was_there(
+    name: str, before: bytes | None, tmp_path: Path
+) -> None:
     if before:
         (tmp_path / name).write_bytes(before)
     with pytest.raises(Interrupted):
         lubm.write(Universities(4), tmp_path / name, force=True, progress=Stopping())
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == ({name: before} if before else {})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == (
+        {name: before} if before else {}
+    )
 
 
 def test_a_file_that_is_there_is_replaced_only_if_that_is_asked_for(tmp_path: Path) -> None:
@@ -304,10 +395,27 @@ def test_the_command_writes_and_tells_how_fast(pyke: Command, tmp_path: Path) ->
 
 
 def test_the_command_speaks_json(pyke: Command, tmp_path: Path) -> None:
-    told = json.loads(pyke("lubm", 1, "-o", tmp_path / "x.nt", "--no-literals", "--seed", "7", "--threads", "1", "--json").stdout)
+    told = json.loads(
+        pyke(
+            "lubm",
+            1,
+            "-o",
+            tmp_path / "x.nt",
+            "--no-literals",
+            "--seed",
+            "7",
+            "--threads",
+            "1",
+            "--json",
+        ).stdout
+    )
     content = (tmp_path / "x.nt").read_bytes()
     assert sha([content]) == HASHES[Universities(1, seed=7)]["H3"]
-    assert (told["lines"], told["file_bytes"], told["text_bytes"]) == (96_189, len(content), len(content))
+    assert (told["lines"], told["file_bytes"], told["text_bytes"]) == (
+        96_189,
+        len(content),
+        len(content),
+    )
 
 
 def test_the_command_writes_to_standard_output_nothing_but_the_text() -> None:
@@ -332,7 +440,12 @@ def test_the_command_writes_to_standard_output_nothing_but_the_text() -> None:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
 def test_bad_arguments_have_their_exit_codes(
-    pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, words: str
+    pyke: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("taken").write_bytes(b"x")

@@ -13,14 +13,17 @@ import pytest
 from pyoxigraph import Quad, RdfFormat
 
 from conftest import DATA
-from pyke import rdf
+from pyke.read import tokenize
 from test_rdf import LINES, QUADS, REFUSED, assert_agrees, read, written
 
 MUTATIONS = 100_000  # in each syntax
 SEED = int(os.environ.get("PYKE_SEED") or 20_240_229)
 
 # What means something to the grammar, or is at a border of it: also control characters, bad UTF-8 and the borders of Unicode.
-BYTES = [bytes([c]) for c in b"<>\"\\'@^_:.#%/?[](){}|`~-+, \t\r\n\x00\x0b\x0c\x1f\x7f\x80\xbf\xc2\xe0\xed\xf0\xf4\xffeEuU09aAzZ"]
+BYTES = [
+    bytes([c])
+    for c in b"<>\"\\'@^_:.#%/?[](){}|`~-+, \t\r\n\x00\x0b\x0c\x1f\x7f\x80\xbf\xc2\xe0\xed\xf0\xf4\xffeEuU09aAzZ"
+]
 CHARACTERS = "éÿ\x80\x9f\xa0·\u037e\u0300\u2028\u3000漢\ud7ff\ud800\ue000\ufdcf\ufdd0\ufdef\ufeff\uffef\ufffe😀\U0001fffe\U000e0001\U0010ffff"
 PIECES = r"""
 \u00e9 \u0020 \u003e \ud800 \U0001F600 \U00110000 \u00 \t \n \" \q
@@ -28,7 +31,11 @@ PIECES = r"""
 ^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString> ^^<http://www.w3.org/2001/XMLSchema#string>
 _: _:b _:b. _:é <g:> <> <a> http:// :// //[::1] :80 %20 %zz %C3 # . .. <a:><b:><c:>.
 """
-SPECIAL = [*BYTES, *(c.encode("utf-8", "surrogatepass") for c in CHARACTERS), *(piece.encode() for piece in PIECES.split())]
+SPECIAL = [
+    *BYTES,
+    *(c.encode("utf-8", "surrogatepass") for c in CHARACTERS),
+    *(piece.encode() for piece in PIECES.split()),
+]
 
 
 def mutated(line: bytes, rng: random.Random) -> bytes:
@@ -36,11 +43,19 @@ def mutated(line: bytes, rng: random.Random) -> bytes:
     i, j = sorted((rng.randrange(len(line) + 1), rng.randrange(len(line) + 1)))
     near = min(len(line), i + rng.randrange(1, 4))
     return (
-        lambda: line[:i] + bytes([(line[i : i + 1] or b" ")[0] ^ 1 << rng.randrange(8)]) + line[i + 1 :],  # a bit flips
+        lambda: (
+            line[:i] + bytes([(line[i : i + 1] or b" ")[0] ^ 1 << rng.randrange(8)]) + line[i + 1 :]
+        ),  # a bit flips
         lambda: line[:i] + line[near:],  # some bytes are lost
         lambda: line[:i] + rng.choice(SPECIAL) + line[i:],  # something special is added
         lambda: line[:i] + rng.choice(SPECIAL) + line[near:],  # or put in the place of something
-        lambda: line[:i] + line[near : near + 1] + line[i + 1 : near] + line[i : i + 1] + line[near + 1 :],  # two bytes swap places
+        lambda: (
+            line[:i]
+            + line[near : near + 1]
+            + line[i + 1 : near]
+            + line[i : i + 1]
+            + line[near + 1 :]
+        ),  # two bytes swap places
         lambda: line[:i],  # the end is lost
         lambda: line[:j] + line[i:],  # a slice is doubled
     )[rng.randrange(7)]()
@@ -48,7 +63,11 @@ def mutated(line: bytes, rng: random.Random) -> bytes:
 
 def lines_to_mutate(texts: dict[str, str]) -> list[bytes]:
     """Lines written in the tests, and lines of real files where these are at hand."""
-    lines = [line for text in [*map(_encoded, texts.values()), *map(_encoded, REFUSED.values())] for line in text.splitlines()]
+    lines = [
+        line
+        for text in [*map(_encoded, texts.values()), *map(_encoded, REFUSED.values())]
+        for line in text.splitlines()
+    ]
     lines = [line for line in lines if line] * 10
     for path in sorted(DATA.glob("*.nt.gz")):
         with gzip.open(path) as file:
@@ -68,11 +87,18 @@ def judged(line: bytes, form: RdfFormat) -> list[Quad] | None:
         return None
 
 
-@pytest.mark.parametrize(("form", "extension", "texts"), [(RdfFormat.N_TRIPLES, "nt", LINES), (RdfFormat.N_QUADS, "nq", LINES | QUADS)])
+@pytest.mark.parametrize(
+    ("form", "extension", "texts"),
+    [(RdfFormat.N_TRIPLES, "nt", LINES), (RdfFormat.N_QUADS, "nq", LINES | QUADS)],
+)
 def test_mutated_lines_are_judged_as_pyoxigraph_judges_them(
-    form: RdfFormat, extension: str, texts: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    form: RdfFormat,
+    extension: str,
+    texts: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rdf, "PROBLEMS_KEPT", MUTATIONS * 10)
+    monkeypatch.setattr(tokenize, "PROBLEMS_KEPT", MUTATIONS * 10)
     rng = random.Random(f"{SEED} {extension}")
     originals = lines_to_mutate(texts)
     bad: list[int] = []
@@ -94,7 +120,9 @@ def test_mutated_lines_are_judged_as_pyoxigraph_judges_them(
     reading = read(path, on_error="skip")
     ours = {int(problem.place.rpartition(":")[2]) for problem in reading.census.problems}
     different = sorted(ours ^ set(bad))[:3]
-    assert not different, f"seed {SEED}: {[(lines[number - 1], number in ours) for number in different]} (line, refused by us)"
+    assert not different, (
+        f"seed {SEED}: {[(lines[number - 1], number in ours) for number in different]} (line, refused by us)"
+    )
     assert len(ours) == reading.census.errors
     assert_agrees(reading, quads, f"seed {SEED}")
     # Both verdicts are frequent, or the mutations show nothing.

@@ -14,7 +14,7 @@ import oracle
 import pyke as package
 from conftest import CRAFTS, Command
 from pyke.cli.nearest import KINDS
-from pyke.embedding import Embedding
+from pyke.embedding.embedding import Embedding
 from pyke.errors import UnknownTerm, UsageError
 
 BAKER = "http://e/baker/3"
@@ -32,7 +32,9 @@ def out(crafts: Embedding, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def plainly(embedding: Embedding, term: str, k: int, candidates: list[int] | None = None) -> list[str]:
+def plainly(
+    embedding: Embedding, term: str, k: int, candidates: list[int] | None = None
+) -> list[str]:
     """The nearest by a plain loop."""
     vectors = embedding.vectors.tolist()
     own = embedding.terms.id(term)
@@ -54,9 +56,15 @@ def test_neighbours_among_a_class_have_that_type(crafts: Embedding, term: str) -
 
 
 @pytest.mark.parametrize("name", ["smith", "SMITH", "<http://e/smith>", "e:smith"])
-def test_a_class_is_named_as_on_a_map(pyke: Command, out: Path, crafts: Embedding, name: str) -> None:
-    rows = json.loads(pyke("nearest", out, BAKER, "--among", name, "--prefix", "e=http://e/", "--json").stdout)
-    assert [row["term"] for row in rows] == [neighbour.term for neighbour in crafts.nearest(BAKER, among="smith")]
+def test_a_class_is_named_as_on_a_map(
+    pyke: Command, out: Path, crafts: Embedding, name: str
+) -> None:
+    rows = json.loads(
+        pyke("nearest", out, BAKER, "--among", name, "--prefix", "e=http://e/", "--json").stdout
+    )
+    assert [row["term"] for row in rows] == [
+        neighbour.term for neighbour in crafts.nearest(BAKER, among="smith")
+    ]
     assert all(row["term"].startswith("http://e/smith/") for row in rows)
 
 
@@ -74,7 +82,9 @@ def test_many_are_answered_as_each_alone(crafts: Embedding, exact: bool | None) 
         assert found.exact == (exact is not False)
         for term, ids, distances in zip(terms, found.ids, found.distances, strict=True):
             alone = crafts.nearest(term, 5, **options)  # type: ignore[arg-type]
-            assert distances.tolist() == pytest.approx([neighbour.distance for neighbour in alone], rel=1e-4, abs=1e-6)
+            assert distances.tolist() == pytest.approx(
+                [neighbour.distance for neighbour in alone], rel=1e-4, abs=1e-6
+            )
             if found.exact:
                 assert [crafts.terms[i] for i in ids] == [neighbour.term for neighbour in alone]
 
@@ -86,7 +96,10 @@ def test_many_can_be_asked_by_name_by_id_and_by_vector(crafts: Embedding) -> Non
     by_vector = crafts.nearest_of_many(crafts.vectors[ids], 5)
     assert by_name.ids.tolist() == by_id.ids.tolist() == by_vector.ids[:, 1:].tolist()
     assert by_vector.ids[:, 0].tolist() == ids.tolist()  # a vector does not know whose it is
-    assert by_vector.ids.tolist() == crafts.nearest_of_many(crafts.vectors[ids].tolist(), 5).ids.tolist()
+    assert (
+        by_vector.ids.tolist()
+        == crafts.nearest_of_many(crafts.vectors[ids].tolist(), 5).ids.tolist()
+    )
     assert crafts.nearest_of_many([], 3).ids.shape == (0, 3)
 
 
@@ -100,7 +113,18 @@ def test_questions_that_cannot_be_answered_are_refused(crafts: Embedding) -> Non
     for k in (0, -3):
         with pytest.raises(UsageError, match="at least 1"):
             crafts.nearest(BAKER, k)
-    for vector in ([1.0], np.zeros(9), np.full(8, np.nan), "1", [["a"] * 8], np.zeros((8, 1)), np.full(8, 1e300), 5, None, [1, "a"]):
+    for vector in (
+        [1.0],
+        np.zeros(9),
+        np.full(8, np.nan),
+        "1",
+        [["a"] * 8],
+        np.zeros((8, 1)),
+        np.full(8, 1e300),
+        5,
+        None,
+        [1, "a"],
+    ):
         with pytest.raises((UsageError, UnknownTerm)):
             crafts.nearest(vector)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="as a list"):
@@ -108,7 +132,10 @@ def test_questions_that_cannot_be_answered_are_refused(crafts: Embedding) -> Non
     for ids in ([-1], [0, 10**6]):
         with pytest.raises(UnknownTerm, match="ids of terms are 0 to"):
             crafts.nearest_of_many(np.array(ids))
-    with pytest.raises(UnknownTerm, match=r"no subject has the type 'http://e/uses'; frequent ones are baker, smith, weaver"):
+    with pytest.raises(
+        UnknownTerm,
+        match=r"no subject has the type 'http://e/uses'; frequent ones are baker, smith, weaver",
+    ):
         crafts.nearest(BAKER, among="http://e/uses")
     with pytest.raises(UsageError, match="one or the other"):
         crafts.nearest(BAKER, among="http://e/baker", predicates=True)
@@ -122,52 +149,109 @@ def test_questions_that_cannot_be_answered_are_refused(crafts: Embedding) -> Non
 
 
 def test_several_terms_are_shown_in_a_table_each(pyke: Command, out: Path) -> None:
-    shown = pyke("nearest", out, "http://e/baker/1", "e:smith/2", "--prefix", "e=http://e/", "-k", "2").stdout
+    shown = pyke(
+        "nearest", out, "http://e/baker/1", "e:smith/2", "--prefix", "e=http://e/", "-k", "2"
+    ).stdout
     assert shown.index("http://e/baker/1") < shown.index("http://e/smith/2")
     assert shown.count(" 1 ") == shown.count(" 2 ") == 2
 
 
 def test_json_is_a_list_of_rows(pyke: Command, out: Path, crafts: Embedding) -> None:
-    rows = json.loads(pyke("nearest", out, BAKER, "http://e/uses", "-k", "3", "--among", "e:weaver", "--prefix", "e=http://e/", "--json").stdout)
+    rows = json.loads(
+        pyke(
+            "nearest",
+            out,
+            BAKER,
+            "http://e/uses",
+            "-k",
+            "3",
+            "--among",
+            "e:weaver",
+            "--prefix",
+            "e=http://e/",
+            "--json",
+        ).stdout
+    )
     assert [set(row) for row in rows] == [set(KINDS)] * 6
     assert [row["rank"] for row in rows] == [1, 2, 3, 1, 2, 3]
     near = crafts.nearest("http://e/uses", 3, among="http://e/weaver")
-    assert [(row["query"], row["term"]) for row in rows[3:]] == [("http://e/uses", neighbour.term) for neighbour in near]
-    assert [np.float32(row["distance"]) for row in rows[3:]] == [np.float32(neighbour.distance) for neighbour in near]
+    assert [(row["query"], row["term"]) for row in rows[3:]] == [
+        ("http://e/uses", neighbour.term) for neighbour in near
+    ]
+    assert [np.float32(row["distance"]) for row in rows[3:]] == [
+        np.float32(neighbour.distance) for neighbour in near
+    ]
 
 
-def test_a_vector_is_asked_by_its_numbers_or_by_a_file(pyke: Command, out: Path, crafts: Embedding, tmp_path: Path) -> None:
+def test_a_vector_is_asked_by_its_numbers_or_by_a_file(
+    pyke: Command, out: Path, crafts: Embedding, tmp_path: Path
+) -> None:
     own = crafts[BAKER]
-    by_numbers = json.loads(pyke("nearest", out, "--vector", ",".join(map(str, own.tolist())), "--json").stdout)
+    by_numbers = json.loads(
+        pyke("nearest", out, "--vector", ",".join(map(str, own.tolist())), "--json").stdout
+    )
     np.save(tmp_path / "one.npy", own)
     np.save(tmp_path / "two.npy", crafts.vectors[:2])
-    by_file = json.loads(pyke("nearest", out, "--vector-file", tmp_path / "one.npy", "--json").stdout)
-    assert [row["term"] for row in by_numbers] == [row["term"] for row in by_file] == [BAKER, *plainly(crafts, BAKER, 9)]
-    both = json.loads(pyke("nearest", out, "--vector-file", tmp_path / "two.npy", "-k", "1", "--json").stdout)
-    assert [(row["query"], row["term"]) for row in both] == [("0", crafts.terms[0]), ("1", crafts.terms[1])]
+    by_file = json.loads(
+        pyke("nearest", out, "--vector-file", tmp_path / "one.npy", "--json").stdout
+    )
+    assert (
+        [row["term"] for row in by_numbers]
+        == [row["term"] for row in by_file]
+        == [BAKER, *plainly(crafts, BAKER, 9)]
+    )
+    both = json.loads(
+        pyke("nearest", out, "--vector-file", tmp_path / "two.npy", "-k", "1", "--json").stdout
+    )
+    assert [(row["query"], row["term"]) for row in both] == [
+        ("0", crafts.terms[0]),
+        ("1", crafts.terms[1]),
+    ]
 
 
 @pytest.mark.parametrize("ending", [".tsv", ".csv", ".jsonl", ".parquet", ".csv.gz"])
-def test_a_batch_is_written_as_a_table_that_others_read(pyke: Command, out: Path, crafts: Embedding, tmp_path: Path, ending: str) -> None:
+def test_a_batch_is_written_as_a_table_that_others_read(
+    pyke: Command, out: Path, crafts: Embedding, tmp_path: Path, ending: str
+) -> None:
     import pandas as pd
 
     (tmp_path / "lines.txt").write_text(f"{BAKER}\n\n  <http://e/uses>  \nhttp://e/hermit")
     table = tmp_path / f"table{ending}"
     run = pyke("nearest", out, "--batch", tmp_path / "lines.txt", "-o", table, "-k", "4", "--json")
-    assert json.loads(run.stdout) == {"output": str(table), "queries": 3, "skipped": 0, "exact": True, "recall": 1.0}
-    read = {".jsonl": lambda path: pd.read_json(path, lines=True), ".parquet": pd.read_parquet, ".tsv": pd.read_table}
+    assert json.loads(run.stdout) == {
+        "output": str(table),
+        "queries": 3,
+        "skipped": 0,
+        "exact": True,
+        "recall": 1.0,
+    }
+    read = {
+        ".jsonl": lambda path: pd.read_json(path, lines=True),
+        ".parquet": pd.read_parquet,
+        ".tsv": pd.read_table,
+    }
     rows = read.get(ending, pd.read_csv)(table)
     assert list(rows.columns) == list(KINDS)
     assert rows["query"].tolist() == [BAKER] * 4 + ["<http://e/uses>"] * 4 + ["http://e/hermit"] * 4
-    assert rows["term"].tolist() == [near for term in (BAKER, "http://e/uses", "http://e/hermit") for near in plainly(crafts, term, 4)]
+    assert rows["term"].tolist() == [
+        near
+        for term in (BAKER, "http://e/uses", "http://e/hermit")
+        for near in plainly(crafts, term, 4)
+    ]
     assert (
         rows["distance"].to_numpy(np.float32).tolist()
-        == crafts.nearest_of_many([BAKER, "http://e/uses", "http://e/hermit"], 4).distances.ravel().tolist()
+        == crafts.nearest_of_many([BAKER, "http://e/uses", "http://e/hermit"], 4)
+        .distances.ravel()
+        .tolist()
     )
 
 
-def test_a_batch_comes_from_standard_input_and_goes_to_standard_output(pyke: Command, out: Path) -> None:
-    run = pyke("nearest", out, "--batch", "-", "-k", "2", stdin=f"{BAKER}\nhttp://e/hermit\n".encode())
+def test_a_batch_comes_from_standard_input_and_goes_to_standard_output(
+    pyke: Command, out: Path
+) -> None:
+    run = pyke(
+        "nearest", out, "--batch", "-", "-k", "2", stdin=f"{BAKER}\nhttp://e/hermit\n".encode()
+    )
     rows = list(csv.DictReader(io.StringIO(run.stdout), delimiter="\t"))
     assert [row["query"] for row in rows] == [BAKER] * 2 + ["http://e/hermit"] * 2
     assert "2 neighbours of 2 terms, exact." in run.stderr
@@ -175,8 +259,12 @@ def test_a_batch_comes_from_standard_input_and_goes_to_standard_output(pyke: Com
     assert json.loads(run.stdout)["query"] == BAKER
 
 
-def test_lines_that_are_no_terms_stop_a_batch_or_are_counted(pyke: Command, out: Path, tmp_path: Path) -> None:
-    lines = "".join(f"{name}\n" for name in (BAKER, "nobody", "nowhere", "http://e/hermit", "x", "y", "z"))
+def test_lines_that_are_no_terms_stop_a_batch_or_are_counted(
+    pyke: Command, out: Path, tmp_path: Path
+) -> None:
+    lines = "".join(
+        f"{name}\n" for name in (BAKER, "nobody", "nowhere", "http://e/hermit", "x", "y", "z")
+    )
     (tmp_path / "lines.txt").write_text(lines)
     table = tmp_path / "table.tsv"
     run = pyke("nearest", out, "--batch", tmp_path / "lines.txt", "-o", table)
@@ -187,13 +275,25 @@ def test_lines_that_are_no_terms_stop_a_batch_or_are_counted(pyke: Command, out:
     run = pyke("nearest", out, "--batch", tmp_path / "lines.txt", "-o", table, "--on-error", "skip")
     assert run.returncode == 0
     assert "5 of 7 lines were skipped: they are no terms" in run.stdout
-    assert {row["query"] for row in csv.DictReader(table.read_text().splitlines(), delimiter="\t")} == {BAKER, "http://e/hermit"}
+    assert {
+        row["query"] for row in csv.DictReader(table.read_text().splitlines(), delimiter="\t")
+    } == {BAKER, "http://e/hermit"}
 
 
-def test_an_index_says_how_much_it_finds(pyke: Command, out: Path, crafts: Embedding, tmp_path: Path) -> None:
+def test_an_index_says_how_much_it_finds(
+    pyke: Command, out: Path, crafts: Embedding, tmp_path: Path
+) -> None:
     assert "Found by an index" in pyke("nearest", out, BAKER, "--approximate").stdout
     (tmp_path / "lines.txt").write_text("\n".join(crafts.terms), "utf-8-sig")
-    run = pyke("nearest", out, "--batch", tmp_path / "lines.txt", "-o", tmp_path / "table.csv", "--approximate")
+    run = pyke(
+        "nearest",
+        out,
+        "--batch",
+        tmp_path / "lines.txt",
+        "-o",
+        tmp_path / "table.csv",
+        "--approximate",
+    )
     assert "by an index, which finds 100.00% of the true ones" in run.stdout
 
 
@@ -233,10 +333,21 @@ def test_an_index_says_how_much_it_finds(pyke: Command, out: Path, crafts: Embed
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
 def test_bad_input_has_its_exit_code_and_says_what_to_do(
-    pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, words: str
+    pyke: Command,
+    out: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, content in (("text.txt", b"nobody"), ("empty.txt", b"\n \n"), ("binary.txt", bytes(range(256))), ("text.csv", b"kept")):
+    for name, content in (
+        ("text.txt", b"nobody"),
+        ("empty.txt", b"\n \n"),
+        ("binary.txt", bytes(range(256))),
+        ("text.csv", b"kept"),
+    ):
         Path(name).write_bytes(content)
     np.save("objects.npy", np.array([object()]), allow_pickle=True)
     np.save("ids.npy", np.arange(8))

@@ -8,19 +8,25 @@ from functools import partial
 
 import pytest
 
-from pyke import parallel
+from pyke.core import parallel
 
 
 def test_every_part_of_a_range_is_worked_on_once() -> None:
     for threads in (1, 3):
         seen: list[int] = []
-        parallel.in_parts(threads, 100, lambda begin, end, seen=seen: seen.extend(range(begin, end)))  # type: ignore[misc]
+
+        def note(begin: int, end: int, seen: list[int] = seen) -> None:
+            seen.extend(range(begin, end))
+
+        parallel.in_parts(threads, 100, note)
         assert sorted(seen) == list(range(100))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 9])
 def test_tasks_at_once_give_their_results_in_order(threads: int) -> None:
-    assert parallel.all_at_once(threads, [partial(pow, i, 2) for i in range(20)]) == [i * i for i in range(20)]
+    assert parallel.all_at_once(threads, [partial(pow, i, 2) for i in range(20)]) == [
+        i * i for i in range(20)
+    ]
     assert parallel.all_at_once(threads, []) == []
 
 
@@ -39,7 +45,9 @@ def test_after_an_error_no_task_is_begun(threads: int) -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("pyke-work")]
 
 
-def test_helpers_do_not_outlive_a_call_that_could_not_start_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_helpers_do_not_outlive_a_call_that_could_not_start_them_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     start = threading.Thread.start
 
     def start_one(thread: threading.Thread) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,19 @@ import pytest
 
 import pyke
 from conftest import FAMILY, TYPE
-from pyke import pipeline, simulation
 from pyke.config import Config
-from pyke.errors import DivergedError, EmptyGraph, Interrupted, NoInput, OutputExists, OverBudget, UsageError
-from pyke.progress import Progress
+from pyke.core.progress import Progress
+from pyke.errors import (
+    DivergedError,
+    EmptyGraph,
+    Interrupted,
+    NoInput,
+    OutputExists,
+    OverBudget,
+    UsageError,
+)
+from pyke.pipeline import embed
+from pyke.simulation import anneal
 
 
 def random_graph(lines: int = 3000, seed: int = 1) -> str:
@@ -26,8 +34,18 @@ def random_graph(lines: int = 3000, seed: int = 1) -> str:
     rng = random.Random(seed)
     statements = []
     for _ in range(lines):
-        s, p, o = int(rng.paretovariate(0.6)) % 800, int(rng.paretovariate(1.0)) % 12, rng.randrange(800)
-        target = f'"{o}"' if rng.random() < 0.1 else f"<http://e/c{o % 9}>" if p == 0 else f"<http://e/{o}>"
+        s, p, o = (
+            int(rng.paretovariate(0.6)) % 800,
+            int(rng.paretovariate(1.0)) % 12,
+            rng.randrange(800),
+        )
+        target = (
+            f'"{o}"'
+            if rng.random() < 0.1
+            else f"<http://e/c{o % 9}>"
+            if p == 0
+            else f"<http://e/{o}>"
+        )
         statements.append(f"<http://e/{s}> {TYPE if p == 0 else f'<http://e/p{p}>'} {target} .\n")
     return "".join(statements)
 
@@ -80,11 +98,11 @@ def test_the_seed_changes_the_vectors(graph: Path) -> None:
 @pytest.mark.parametrize("at", [1, 7, 24])
 def test_an_interrupted_run_goes_on_to_the_same_bits(graph: Path, tmp_path: Path, at: int) -> None:
     config = Config(dimensions=8)
-    whole = pipeline.embed_to(tmp_path / "whole", graph, config)
+    whole = embed.embed_to(tmp_path / "whole", graph, config)
     with pytest.raises(Interrupted):
-        pipeline.embed_to(tmp_path / "out", graph, config, progress=StopAt(at))
+        embed.embed_to(tmp_path / "out", graph, config, progress=StopAt(at))
     assert (tmp_path / ".out.pyke" / "positions" / "manifest.json").exists()
-    resumed = pipeline.embed_to(tmp_path / "out", graph, config, resume=True)
+    resumed = embed.embed_to(tmp_path / "out", graph, config, resume=True)
     assert bits(resumed) == bits(whole)
     assert resumed.manifest["history"] == whole.manifest["history"]
     assert not (tmp_path / ".out.pyke").exists()
@@ -92,18 +110,23 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(graph: Path, tmp_path: Path
 
 def test_checkpoints_at_every_chance_change_no_bit(graph: Path, tmp_path: Path) -> None:
     config = Config(checkpoint_seconds=0)
-    assert bits(pipeline.embed_to(tmp_path / "out", graph, config)) == bits(pyke.embed(graph))
+    assert bits(embed.embed_to(tmp_path / "out", graph, config)) == bits(pyke.embed(graph))
 
 
 def test_resuming_without_a_checkpoint_starts_anew(graph: Path, tmp_path: Path) -> None:
-    assert bits(pipeline.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
+    assert bits(embed.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(
+        pyke.embed(graph)
+    )
 
 
 def test_a_finished_run_has_nothing_to_go_on_with(graph: Path, tmp_path: Path) -> None:
-    done = pipeline.embed_to(tmp_path / "out", graph, Config(threads=1))
-    again = pipeline.embed_to(tmp_path / "out", graph, Config(threads=2), resume=True)
+    done = embed.embed_to(tmp_path / "out", graph, Config(threads=1))
+    again = embed.embed_to(tmp_path / "out", graph, Config(threads=2), resume=True)
     assert bits(again) == bits(done)
-    assert again.manifest["stages"] == json.loads((tmp_path / "out" / "manifest.json").read_text())["stages"], "it is the one that is there"
+    assert (
+        again.manifest["stages"]
+        == json.loads((tmp_path / "out" / "manifest.json").read_text())["stages"]
+    ), "it is the one that is there"
 
 
 @pytest.mark.parametrize(
@@ -116,9 +139,11 @@ def test_a_finished_run_has_nothing_to_go_on_with(graph: Path, tmp_path: Path) -
         ("damage", "exists; --force replaces it"),
     ],
 )
-def test_what_another_run_finished_is_not_taken_for_this_one(graph: Path, tmp_path: Path, other: str, words: str) -> None:
+def test_what_another_run_finished_is_not_taken_for_this_one(
+    graph: Path, tmp_path: Path, other: str, words: str
+) -> None:
     out, config = tmp_path / "out", Config()
-    done = pipeline.embed_to(out, graph, config)
+    done = embed.embed_to(out, graph, config)
     if other == "settings":
         config = Config(seed=1)
     elif other == "inputs":
@@ -130,67 +155,71 @@ def test_what_another_run_finished_is_not_taken_for_this_one(graph: Path, tmp_pa
     else:
         os.utime(graph, ns=(0, 0))  # older, as copies may be
     with pytest.raises(OutputExists, match=words):
-        pipeline.embed_to(out, graph, config, resume=True)
+        embed.embed_to(out, graph, config, resume=True)
 
 
 def test_a_checkpoint_of_other_parameters_is_not_gone_on_from(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        pipeline.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+        embed.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     with pytest.raises(UsageError, match="dimensions was 50 and is 20"):
-        pipeline.embed_to(tmp_path / "out", graph, Config(dimensions=20), resume=True)
+        embed.embed_to(tmp_path / "out", graph, Config(dimensions=20), resume=True)
 
 
 def test_a_checkpoint_of_another_input_is_not_gone_on_from(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        pipeline.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+        embed.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     graph.write_text(random_graph(seed=2))
     with pytest.raises(UsageError, match="inputs"):
-        pipeline.embed_to(tmp_path / "out", graph, Config(), resume=True)
+        embed.embed_to(tmp_path / "out", graph, Config(), resume=True)
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x93NUMPY damaged"])
 def test_a_damaged_checkpoint_is_passed_over(graph: Path, tmp_path: Path, damage: bytes) -> None:
     with pytest.raises(Interrupted):
-        pipeline.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+        embed.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     (tmp_path / ".out.pyke" / "positions" / "positions.npy").write_bytes(damage)
-    assert bits(pipeline.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
+    assert bits(embed.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(
+        pyke.embed(graph)
+    )
 
 
 def test_an_output_that_exists_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with pytest.raises(OutputExists, match="--force"):
-        pipeline.embed_to(tmp_path / "out", tmp_path / "missing.nt", Config())
+        embed.embed_to(tmp_path / "out", tmp_path / "missing.nt", Config())
 
 
 def test_a_run_that_came_to_nothing_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "empty.nt").touch()
     with pytest.raises(EmptyGraph):
-        pipeline.embed_to(tmp_path / "out", tmp_path / "empty.nt", Config())
+        embed.embed_to(tmp_path / "out", tmp_path / "empty.nt", Config())
     assert [path.name for path in tmp_path.iterdir()] == ["empty.nt"]
 
 
 def test_standard_input_cannot_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="save it to a file"):
-        pipeline.embed_to(tmp_path / "out", "-", Config(format="ntriples"), resume=True)
+        embed.embed_to(tmp_path / "out", "-", Config(format="ntriples"), resume=True)
 
 
 def test_the_memory_allowed_holds_for_a_resumed_run_too(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        pipeline.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+        embed.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     with pytest.raises(OverBudget, match="simulation"):
-        pipeline.embed_to(tmp_path / "out", graph, Config(memory=200_000_000), resume=True)
+        embed.embed_to(tmp_path / "out", graph, Config(memory=200_000_000), resume=True)
 
 
 def test_a_run_killed_between_springs_and_positions_goes_on(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        pipeline.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+        embed.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     shutil.rmtree(tmp_path / ".out.pyke" / "positions")
-    assert bits(pipeline.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
+    assert bits(embed.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(
+        pyke.embed(graph)
+    )
 
 
 def test_force_replaces_an_output(family: Path, tmp_path: Path) -> None:
-    pipeline.embed_to(tmp_path / "out", family, Config(dimensions=3))
-    pipeline.embed_to(tmp_path / "out", family, Config(dimensions=4), force=True)
+    embed.embed_to(tmp_path / "out", family, Config(dimensions=3))
+    embed.embed_to(tmp_path / "out", family, Config(dimensions=4), force=True)
     assert pyke.load(tmp_path / "out").vectors.shape[1] == 4
 
 
@@ -202,7 +231,9 @@ def test_force_replaces_an_output(family: Path, tmp_path: Path) -> None:
         ('<http://e/s> <http://e/p> "only literals" .\n', EmptyGraph, "--count-literals"),
     ],
 )
-def test_a_graph_without_triples_is_refused(tmp_path: Path, text: str, error: type[Exception], words: str) -> None:
+def test_a_graph_without_triples_is_refused(
+    tmp_path: Path, text: str, error: type[Exception], words: str
+) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(text)
     with pytest.raises(error, match=words):
@@ -211,7 +242,9 @@ def test_a_graph_without_triples_is_refused(tmp_path: Path, text: str, error: ty
 
 def test_only_literals_embed_if_they_are_to_count(tmp_path: Path) -> None:
     path = tmp_path / "graph.nt"
-    path.write_text('<http://e/s> <http://e/p> "a" .\n<http://e/s> <http://e/p> "b" .\n<http://e/t> <http://e/p> "a" .\n')
+    path.write_text(
+        '<http://e/s> <http://e/p> "a" .\n<http://e/s> <http://e/p> "b" .\n<http://e/t> <http://e/p> "a" .\n'
+    )
     embedding = pyke.embed(path, count_literals=True)
     assert len(embedding) == 3
     assert embedding.manifest["census"]["triples"] == 3
@@ -228,13 +261,23 @@ def test_only_literals_embed_if_they_are_to_count(tmp_path: Path) -> None:
         "<http://e/s> <http://e/p> <http://e/s> .\n<http://e/p> <http://e/p> <http://e/p> .\n",
         FAMILY,
     ],
-    ids=["one triple", "self-loop", "nothing but itself", "two self-loops", "K larger than the graph"],
+    ids=[
+        "one triple",
+        "self-loop",
+        "nothing but itself",
+        "two self-loops",
+        "K larger than the graph",
+    ],
 )
-def test_degenerate_graphs_embed_with_finite_numbers(tmp_path: Path, text: str, similarity: str) -> None:
+def test_degenerate_graphs_embed_with_finite_numbers(
+    tmp_path: Path, text: str, similarity: str
+) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(text)
     for preset in ("default", "paper"):
-        assert np.isfinite(pyke.embed(path, preset=preset, similarity=similarity, k=1000).vectors).all()
+        assert np.isfinite(
+            pyke.embed(path, preset=preset, similarity=similarity, k=1000).vectors
+        ).all()
 
 
 def test_the_paper_preset_runs_to_its_end_with_finite_numbers(graph: Path) -> None:
@@ -282,25 +325,31 @@ def test_types_and_labels_are_kept(family: Path) -> None:
 def test_another_predicate_can_give_the_types(tmp_path: Path) -> None:
     path = tmp_path / "graph.tsv"
     path.write_text("Q1\tP31\tQ5\nQ2\tP31\tQ5\nQ1\tP22\tQ2\n")
-    census = pipeline.read_census(path, Config(type_predicate="P31"))
+    census = embed.read_census(path, Config(type_predicate="P31"))
     assert (census.typed_subjects, census.classes) == (2, 1)
-    assert pipeline.read_census(path, Config()).typed_subjects == 0
+    assert embed.read_census(path, Config()).typed_subjects == 0
 
 
 def test_a_plan_counts_what_the_run_then_has(graph: Path) -> None:
-    made = pipeline.make_plan(graph, Config())
+    made = embed.make_plan(graph, Config())
     embedding = pyke.embed(graph)
     assert made.share == 1
     assert made.sizes.particles == embedding.manifest["particles"]
     assert made.sizes.springs == embedding.manifest["springs"]
-    assert [stage.name for stage in made.stages] == ["reading", "springs", "repellers", "simulation", "writing"]
+    assert [stage.name for stage in made.stages] == [
+        "reading",
+        "springs",
+        "repellers",
+        "simulation",
+        "writing",
+    ]
 
 
 def test_a_plan_from_a_sample_comes_near_the_counts(tmp_path: Path) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(random_graph(60_000))
-    whole = pipeline.make_plan(path, Config())
-    part = pipeline.make_plan(path, Config(), sample_bytes=path.stat().st_size // 3)
+    whole = embed.make_plan(path, Config())
+    part = embed.make_plan(path, Config(), sample_bytes=path.stat().st_size // 3)
     assert part.share < 0.5
     assert part.sizes.triples == pytest.approx(whole.sizes.triples, rel=0.3)
     assert part.peak_bytes == pytest.approx(whole.peak_bytes, rel=0.15)
@@ -308,11 +357,13 @@ def test_a_plan_from_a_sample_comes_near_the_counts(tmp_path: Path) -> None:
 
 def test_standard_input_cannot_be_planned() -> None:
     with pytest.raises(UsageError, match="save it to a file"):
-        pipeline.make_plan("-", Config(format="ntriples"))
+        embed.make_plan("-", Config(format="ntriples"))
 
 
 def test_the_start_is_a_function_of_the_seed_alone() -> None:
-    draw: Callable[[int, int], Any] = lambda particles, threads: simulation.start(particles, Config(threads=threads, seed=3))  # noqa: E731
+    def draw(particles: int, threads: int) -> Any:
+        return anneal.start(particles, Config(threads=threads, seed=3))
+
     assert np.array_equal(draw(1000, 1), draw(1000, 2))
     assert np.array_equal(draw(1000, 1)[:10], draw(10, 1))
     values = draw(4000, 2)[:, :50]

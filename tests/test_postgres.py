@@ -12,10 +12,10 @@ import pytest
 
 from conftest import Command
 from postgres_server import Server, running_server
-from pyke.embedding import Embedding
+from pyke.core.progress import Progress
+from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, Interrupted, OutputExists, UsageError, WriteError
-from pyke.graph import Terms
-from pyke.progress import Progress
+from pyke.graph.terms import Terms
 from test_export import made_up
 
 SECRET = "open%20sesame"
@@ -46,7 +46,9 @@ def vector(text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
 def test_what_is_in_the_table_is_what_was_in_the_embedding(server: Server, database: str) -> None:
     e = made_up()
     written = e.export(to="postgres", dsn=server.dsn(database), table="terms")
-    rows = server.ask("SELECT id, term, label, types, embedding::text FROM terms ORDER BY id", database)
+    rows = server.ask(
+        "SELECT id, term, label, types, embedding::text FROM terms ORDER BY id", database
+    )
     assert written.terms == len(rows) == len(e)
     assert [row[0] for row in rows] == list(range(len(e)))
     assert [row[1] for row in rows] == [term.replace("\0", "?") for term in e.terms]
@@ -54,7 +56,9 @@ def test_what_is_in_the_table_is_what_was_in_the_embedding(server: Server, datab
     assert [row[2] for row in rows] == [label and label.replace("\0", "?") for label in labels]
     types = [[e.terms[int(kind)] for who, kind in e.types if who == i] for i in range(len(e))]
     assert [row[3] for row in rows] == types
-    assert np.array_equal(np.stack([vector(row[4]) for row in rows]).view(np.int32), e.vectors.view(np.int32))
+    assert np.array_equal(
+        np.stack([vector(row[4]) for row in rows]).view(np.int32), e.vectors.view(np.int32)
+    )
 
 
 def test_texts_with_a_character_of_code_0_are_counted(server: Server, database: str) -> None:
@@ -64,7 +68,9 @@ def test_texts_with_a_character_of_code_0_are_counted(server: Server, database: 
     assert written.altered == 2  # a term and a label
     assert "question marks" in written.note
     assert "http://e/nul?nul?" in written.query
-    assert server.ask("SELECT label FROM terms WHERE term = 'http://e/nul?nul?'", database) == [(e.label(0),)]
+    assert server.ask("SELECT label FROM terms WHERE term = 'http://e/nul?nul?'", database) == [
+        (e.label(0),)
+    ]
 
 
 def test_nearest_neighbours_of_pgvector_are_ours(server: Server, database: str) -> None:
@@ -72,7 +78,10 @@ def test_nearest_neighbours_of_pgvector_are_ours(server: Server, database: str) 
     e.export(to="postgres", dsn=server.dsn(database), table="terms")
     for term in list(e.terms)[50:70]:
         own = f"(SELECT embedding FROM terms WHERE term = '{term}')"
-        theirs = server.ask(f"SELECT term, embedding <-> {own} AS d FROM terms WHERE term <> '{term}' ORDER BY d LIMIT 9", database)
+        theirs = server.ask(
+            f"SELECT term, embedding <-> {own} AS d FROM terms WHERE term <> '{term}' ORDER BY d LIMIT 9",
+            database,
+        )
         ours = e.nearest(term, 9)
         assert np.allclose([row[1] for row in theirs], [n.distance for n in ours], rtol=1e-5)
         gaps = np.diff([n.distance for n in e.nearest(term, 10)])
@@ -80,10 +89,23 @@ def test_nearest_neighbours_of_pgvector_are_ours(server: Server, database: str) 
             assert [row[0] for row in theirs] == [n.term for n in ours]
 
 
-def test_the_query_that_is_shown_can_be_asked(server: Server, database: str, tmp_path: Path, pyke: Command) -> None:
+def test_the_query_that_is_shown_can_be_asked(
+    server: Server, database: str, tmp_path: Path, pyke: Command
+) -> None:
     e = made_up(extreme=False)
     e.save(tmp_path / "e")
-    run = pyke("export", tmp_path / "e", "--to", "postgres", "--dsn", server.dsn(database), "--table", 'public.odd "name"', "--only", "typed")
+    run = pyke(
+        "export",
+        tmp_path / "e",
+        "--to",
+        "postgres",
+        "--dsn",
+        server.dsn(database),
+        "--table",
+        'public.odd "name"',
+        "--only",
+        "typed",
+    )
     assert run.returncode == 0, run.stderr
     query = run.stdout[run.stdout.index("SELECT") :]
     first = e.terms[int(e.types[:, 0].min())]
@@ -104,10 +126,14 @@ def test_terms_too_long_for_a_tree_have_a_hash_index(server: Server, database: s
     e.export(to="postgres", dsn=server.dsn(database), table="terms")
     (longest,) = [term for term in e.terms if len(term) > 40_000]
     assert server.ask(f"SELECT count(*) FROM terms WHERE term = '{longest}'", database) == [(1,)]
-    assert "USING hash (term)" in str(server.ask("SELECT indexdef FROM pg_indexes WHERE tablename = 'terms'", database))
+    assert "USING hash (term)" in str(
+        server.ask("SELECT indexdef FROM pg_indexes WHERE tablename = 'terms'", database)
+    )
 
 
-def test_a_table_that_exists_is_replaced_only_by_force_and_only_if_it_is_ours(server: Server, database: str) -> None:
+def test_a_table_that_exists_is_replaced_only_by_force_and_only_if_it_is_ours(
+    server: Server, database: str
+) -> None:
     e, dsn = made_up(), server.dsn(database)
     e.export(to="postgres", dsn=dsn, table="terms", only="predicates")
     with pytest.raises(OutputExists, match="--force"):
@@ -121,7 +147,9 @@ def test_a_table_that_exists_is_replaced_only_by_force_and_only_if_it_is_ours(se
     assert server.ask("SELECT count(*) FROM salaries", database) == [(0,)]
 
 
-def test_an_interrupted_export_leaves_nothing_and_what_it_would_replace(server: Server, database: str) -> None:
+def test_an_interrupted_export_leaves_nothing_and_what_it_would_replace(
+    server: Server, database: str
+) -> None:
     class Impatient(Progress):
         def advance(self, done: int) -> None:
             raise Interrupted(2)
@@ -178,7 +206,15 @@ def test_a_database_that_cannot_be_reached_is_one_line_without_the_password(
     assert "swordfish" not in run.stderr
 
 
-@pytest.mark.parametrize("dsn", ["postgresql:/guest:swordfish@host", "host=x swordfish", "postgresql://guest:swordfish@/x?nonsense=1", "host=\udcff"])
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql:/guest:swordfish@host",
+        "host=x swordfish",
+        "postgresql://guest:swordfish@/x?nonsense=1",
+        "host=\udcff",
+    ],
+)
 def test_a_string_that_is_no_dsn_is_not_repeated(dsn: str) -> None:
     with pytest.raises(UsageError, match="no connection string") as caught:
         made_up().export(to="postgres", dsn=dsn, table="terms")
@@ -186,11 +222,15 @@ def test_a_string_that_is_no_dsn_is_not_repeated(dsn: str) -> None:
     assert caught.value.__suppress_context__
 
 
-def test_the_environment_can_name_the_database(server: Server, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_can_name_the_database(
+    server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PGHOST", str(server.folder))
     monkeypatch.setenv("PGUSER", "postgres")
     monkeypatch.setenv("PGDATABASE", database)
-    assert made_up().export(to="postgres", table="terms").target == f"terms of the database {database}"
+    assert (
+        made_up().export(to="postgres", table="terms").target == f"terms of the database {database}"
+    )
 
 
 @pytest.mark.parametrize("table", ["", ".", "a.b.c", "a.", "x" * 64, "a\0b", "a\nb"])
@@ -199,13 +239,17 @@ def test_names_that_no_table_can_have_are_refused(table: str) -> None:
         made_up().export(to="postgres", table=table)
 
 
-def test_a_table_in_a_schema_that_is_missing_is_refused_by_the_database(server: Server, database: str) -> None:
+def test_a_table_in_a_schema_that_is_missing_is_refused_by_the_database(
+    server: Server, database: str
+) -> None:
     with pytest.raises(WriteError, match='schema "attic" does not exist'):
         made_up().export(to="postgres", dsn=server.dsn(database), table="attic.terms")
 
 
 @pytest.mark.parametrize(("dimensions", "options"), [(16_001, {}), (2_001, {"index": "hnsw"})])
-def test_more_dimensions_than_pgvector_takes_are_refused(dimensions: int, options: dict[str, str]) -> None:
+def test_more_dimensions_than_pgvector_takes_are_refused(
+    dimensions: int, options: dict[str, str]
+) -> None:
     e: Embedding = made_up()
     wide = replace(e, vectors=np.zeros((len(e), dimensions), np.float32))
     with pytest.raises(DataError, match="dimensions; "):

@@ -11,11 +11,11 @@ import pytest
 import oracle
 import pyke
 from conftest import FAMILY, ROOT, TYPE
-from pyke.calibration import Calibration
-from pyke.embedding import Embedding
+from pyke.embedding.embedding import Embedding
 from pyke.errors import DamagedStore, NothingToScore, UsageError
-from pyke.prediction import fewest_votes, predict_types
-from pyke.predictions import Predictions
+from pyke.use.types.calibration import Calibration
+from pyke.use.types.predict import fewest_votes, predict_types
+from pyke.use.types.predictions import Predictions
 from test_calibration import noisy_crafts
 from test_ids import triples_in
 
@@ -25,9 +25,20 @@ UNTYPED = 9
 
 def partly_typed(members: int = 20) -> str:
     """Noisy crafts in which the first masters of each craft have lost their types; a tool and a class have one."""
-    lost = [f"<http://e/{craft}/{m}> {TYPE}" for craft in ("baker", "smith", "weaver") for m in range(UNTYPED // 3)]
-    lines = [line for line in noisy_crafts(members).splitlines(keepends=True) if not line.startswith(tuple(lost))]
-    more = [f"<http://e/smith/tool0> {TYPE} <http://e/Tool> .\n", f"<http://e/smith> {TYPE} <http://e/Craft> .\n"]
+    lost = [
+        f"<http://e/{craft}/{m}> {TYPE}"
+        for craft in ("baker", "smith", "weaver")
+        for m in range(UNTYPED // 3)
+    ]
+    lines = [
+        line
+        for line in noisy_crafts(members).splitlines(keepends=True)
+        if not line.startswith(tuple(lost))
+    ]
+    more = [
+        f"<http://e/smith/tool0> {TYPE} <http://e/Tool> .\n",
+        f"<http://e/smith> {TYPE} <http://e/Craft> .\n",
+    ]
     return "".join(lines + more)
 
 
@@ -56,12 +67,22 @@ def embed(tmp_path: Path, text: str, **parameters: Any) -> Embedding:
 def by_hand(embedding: Embedding, asked: set[str]) -> dict[tuple[str, str], int]:
     statements = list(triples_in(embedding.graph()))
     vectors = dict(zip(embedding.terms, embedding.vectors.tolist(), strict=True))
-    return {(name, kind): n for name in asked for kind, n in oracle.votes(statements, vectors, name, MU).items()}
+    return {
+        (name, kind): n
+        for name in asked
+        for kind, n in oracle.votes(statements, vectors, name, MU).items()
+    }
 
 
-def test_untyped_terms_that_are_no_predicates_and_no_classes_are_asked(embedding: Embedding, everything: Predictions) -> None:
+def test_untyped_terms_that_are_no_predicates_and_no_classes_are_asked(
+    embedding: Embedding, everything: Predictions
+) -> None:
     statements = list(triples_in(embedding.graph()))
-    strange = oracle.predicates(statements) | oracle.classes(statements) | oracle.typed_subjects(statements)
+    strange = (
+        oracle.predicates(statements)
+        | oracle.classes(statements)
+        | oracle.typed_subjects(statements)
+    )
     asked = oracle.vocabulary(statements) - strange
     votes = by_hand(embedding, asked)
     assert everything.asked == len(asked)
@@ -73,12 +94,21 @@ def test_a_term_that_is_said_or_used_to_be_a_class_is_not_asked(tmp_path: Path) 
     rdfs, owl = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"
     classes = f"<http://e/uses> {TYPE} <{owl}ObjectProperty> .\n<http://e/baker> <{rdfs}subClassOf> <http://e/Top> .\n"
     classes += f"<http://e/Top> <{rdfs}subClassOf> <http://e/Root> .\n"
-    without, with_classes = (embed(tmp_path, partly_typed() + more).predict_types(mu=MU, min_confidence=0) for more in ("", classes))
+    without, with_classes = (
+        embed(tmp_path, partly_typed() + more).predict_types(mu=MU, min_confidence=0)
+        for more in ("", classes)
+    )
     assert with_classes.asked == without.asked
-    assert not {prediction.term for prediction in with_classes} & {f"{owl}ObjectProperty", "http://e/Top", "http://e/Root"}
+    assert not {prediction.term for prediction in with_classes} & {
+        f"{owl}ObjectProperty",
+        "http://e/Top",
+        "http://e/Root",
+    }
 
 
-def test_typed_subjects_are_asked_for_further_types_if_they_are_wanted(embedding: Embedding) -> None:
+def test_typed_subjects_are_asked_for_further_types_if_they_are_wanted(
+    embedding: Embedding,
+) -> None:
     """A class that has a type is a typed subject; what is stated is not predicted."""
     found = predict_types(embedding, mu=MU, min_confidence=0, only_untyped=False)
     statements = list(triples_in(embedding.graph()))
@@ -86,31 +116,55 @@ def test_typed_subjects_are_asked_for_further_types_if_they_are_wanted(embedding
     asked = oracle.vocabulary(statements) - oracle.predicates(statements) - untyped_classes
     stated = oracle.types(statements)
     assert found.asked == len(asked)
-    assert pairs(found) == {pair: n for pair, n in by_hand(embedding, asked).items() if pair not in stated}
+    assert pairs(found) == {
+        pair: n for pair, n in by_hand(embedding, asked).items() if pair not in stated
+    }
 
 
 def test_predictions_come_by_subject_the_surest_first(everything: Predictions) -> None:
-    order = [(subject, -votes) for subject, votes in zip(everything.subjects.tolist(), everything.votes.tolist(), strict=True)]
+    order = [
+        (subject, -votes)
+        for subject, votes in zip(
+            everything.subjects.tolist(), everything.votes.tolist(), strict=True
+        )
+    ]
     assert order == sorted(order)
 
 
 def test_confidence_is_that_of_the_votes(everything: Predictions) -> None:
-    assert everything.confidences.tolist() == everything.calibration.confidences[everything.votes].tolist()
+    assert (
+        everything.confidences.tolist()
+        == everything.calibration.confidences[everything.votes].tolist()
+    )
     assert len(set(everything.confidences.tolist())) > 1
 
 
 @pytest.mark.parametrize("least", [0.2, 0.5, 0.8, 1.0])
-def test_all_that_are_confident_enough_are_kept_and_no_others(embedding: Embedding, everything: Predictions, least: float) -> None:
-    found = predict_types(embedding, mu=MU, min_confidence=least, calibration=everything.calibration)
-    enough = {(prediction.term, prediction.type) for prediction in everything if prediction.confidence >= least}
+def test_all_that_are_confident_enough_are_kept_and_no_others(
+    embedding: Embedding, everything: Predictions, least: float
+) -> None:
+    found = predict_types(
+        embedding, mu=MU, min_confidence=least, calibration=everything.calibration
+    )
+    enough = {
+        (prediction.term, prediction.type)
+        for prediction in everything
+        if prediction.confidence >= least
+    }
     assert set(pairs(found)) == enough
 
 
 @pytest.mark.parametrize("precision", [0.0, 0.3, 0.6, 0.75, 0.9, 1.0])
-def test_as_many_are_kept_as_can_be_for_a_precision(embedding: Embedding, everything: Predictions, precision: float) -> None:
+def test_as_many_are_kept_as_can_be_for_a_precision(
+    embedding: Embedding, everything: Predictions, precision: float
+) -> None:
     found = predict_types(embedding, mu=MU, precision=precision, calibration=everything.calibration)
     possible = [[p for p in everything if p.votes >= fewest] for fewest in range(1, MU + 2)]
-    good = [kept for kept in possible if not kept or sum(p.confidence for p in kept) >= precision * len(kept)]
+    good = [
+        kept
+        for kept in possible
+        if not kept or sum(p.confidence for p in kept) >= precision * len(kept)
+    ]
     assert len(found) == max(len(kept) for kept in good)
     assert found.expected_right >= precision or len(found) == 0
 
@@ -122,13 +176,17 @@ def test_no_predictions_is_what_comes_of_a_precision_that_nothing_has() -> None:
     assert fewest_votes(np.array([0, 0, 0]), counted, 0.0, 0.0) == 3
 
 
-def test_the_number_of_threads_changes_nothing(embedding: Embedding, everything: Predictions) -> None:
+def test_the_number_of_threads_changes_nothing(
+    embedding: Embedding, everything: Predictions
+) -> None:
     found = predict_types(embedding, mu=MU, min_confidence=0, threads=3)
     assert pairs(found) == pairs(everything)
     assert found.confidences.tolist() == everything.confidences.tolist()
 
 
-def test_a_saved_embedding_gives_the_same(embedding: Embedding, everything: Predictions, tmp_path: Path) -> None:
+def test_a_saved_embedding_gives_the_same(
+    embedding: Embedding, everything: Predictions, tmp_path: Path
+) -> None:
     embedding.save(tmp_path / "out")
     found = pyke.load(tmp_path / "out").predict_types(mu=MU, min_confidence=0)
     assert pairs(found) == pairs(everything)
@@ -137,7 +195,9 @@ def test_a_saved_embedding_gives_the_same(embedding: Embedding, everything: Pred
 
 def test_another_predicate_can_give_the_types(everything: Predictions, tmp_path: Path) -> None:
     text = partly_typed().replace(TYPE, "<http://e/isA>")
-    found = embed(tmp_path, text, type_predicate="http://e/isA").predict_types(mu=MU, min_confidence=0)
+    found = embed(tmp_path, text, type_predicate="http://e/isA").predict_types(
+        mu=MU, min_confidence=0
+    )
     assert pairs(found) == pairs(everything)
     assert found.type_predicate == "http://e/isA"
 
@@ -149,12 +209,23 @@ def test_the_running_example_is_too_small_for_ten_neighbours_but_not_for_two() -
     assert father.predict_types(mu=2, min_confidence=0, only_untyped=False).asked == 9
 
 
-def test_a_calibration_for_other_neighbours_is_refused(embedding: Embedding, everything: Predictions) -> None:
+def test_a_calibration_for_other_neighbours_is_refused(
+    embedding: Embedding, everything: Predictions
+) -> None:
     with pytest.raises(UsageError, match="for 4 neighbours, not for 5"):
         predict_types(embedding, mu=5, calibration=everything.calibration)
 
 
-@pytest.mark.parametrize("options", [{"min_confidence": -0.1}, {"min_confidence": 1.1}, {"min_confidence": float("nan")}, {"precision": 90}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"min_confidence": -0.1},
+        {"min_confidence": 1.1},
+        {"min_confidence": float("nan")},
+        {"precision": 90},
+    ],
+    ids=str,
+)
 def test_a_part_that_is_no_part_is_refused(embedding: Embedding, options: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="must be from 0 to 1"):
         predict_types(embedding, **options)  # type: ignore[arg-type]
@@ -181,6 +252,14 @@ def test_nobody_without_a_type_is_an_error_that_names_the_option(tmp_path: Path)
 
 
 def test_settings_that_are_missing_are_told(embedding: Embedding) -> None:
-    stranger = Embedding(embedding.vectors, embedding.terms, embedding.types, embedding.triples, embedding.labels, embedding.labelled, {})
+    stranger = Embedding(
+        embedding.vectors,
+        embedding.terms,
+        embedding.types,
+        embedding.triples,
+        embedding.labels,
+        embedding.labelled,
+        {},
+    )
     with pytest.raises(DamagedStore, match="settings"):
         predict_types(stranger, mu=2)

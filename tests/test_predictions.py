@@ -14,37 +14,74 @@ import pytest
 import rdflib
 
 from oracle import RDF_TYPE
-from pyke.calibration import Calibration
 from pyke.config import Config
-from pyke.embedding import Embedding
+from pyke.embedding.embedding import Embedding
 from pyke.errors import OutputExists, UsageError, WriteError
-from pyke.graph import Terms, Texts
-from pyke.predictions import VOCABULARY, Prediction, Predictions, check_target
+from pyke.graph.terms import Terms, Texts
+from pyke.use.types.calibration import Calibration
+from pyke.use.types.predictions import VOCABULARY, Prediction, Predictions, check_target
 
 CALIBRATION = Calibration(np.array([0, 10, 20, 30]), np.array([0, 1, 12, 29]), 40, 45)
-TERMS = ["http://e/anna", "http://e/Müller?q=1&x='y'#z", "_:b0", "http://e/Person", "_:class", "http://e/Baker", "urn:isbn:1"]
-HOSTILE = ["http://e/a b", 'http://e/"q"', "http://e/<x>", "http://e/back\\slash", "http://e/line\nbreak\r\t", "http://e/{x}|^`", "http://e/\x00\x7f"]
+TERMS = [
+    "http://e/anna",
+    "http://e/Müller?q=1&x='y'#z",
+    "_:b0",
+    "http://e/Person",
+    "_:class",
+    "http://e/Baker",
+    "urn:isbn:1",
+]
+HOSTILE = [
+    "http://e/a b",
+    'http://e/"q"',
+    "http://e/<x>",
+    "http://e/back\\slash",
+    "http://e/line\nbreak\r\t",
+    "http://e/{x}|^`",
+    "http://e/\x00\x7f",
+]
 BARE = ["n30 k", "anna", "", "/m/02mjmr", "http://e/%zz"]
 PAIRS = [(0, 3, 3), (0, 5, 1), (1, 3, 2), (2, 3, 3), (6, 4, 2)]  # subject, class, votes
 
 
-def predictions(terms: list[str] = TERMS, pairs: list[tuple[int, int, int]] = PAIRS, type_predicate: str = RDF_TYPE) -> Predictions:
+def predictions(
+    terms: list[str] = TERMS,
+    pairs: list[tuple[int, int, int]] = PAIRS,
+    type_predicate: str = RDF_TYPE,
+) -> Predictions:
     subjects, classes, votes = np.array(pairs, np.int32).reshape(-1, 3).T
     labels = {0: "Anna", 3: 'a person; ,\t"quoted"\n'}
     config = Config(type_predicate=type_predicate).as_dict()
     none = np.zeros((0, 3), np.int32)
     embedding = Embedding(np.zeros((len(terms), 2), np.float32), Terms.of(terms), none[:, :2], none, Texts.of(labels.values()),
                           np.array(list(labels), np.int32), {"config": config})  # fmt: skip
-    return Predictions(embedding, subjects, classes, votes, CALIBRATION.confidences[votes], 9, 2, CALIBRATION, True, 1.0)
+    return Predictions(
+        embedding,
+        subjects,
+        classes,
+        votes,
+        CALIBRATION.confidences[votes],
+        9,
+        2,
+        CALIBRATION,
+        True,
+        1.0,
+    )
 
 
 def meant(found: Predictions) -> set[tuple[str, str, str]]:
     """The triples that a file should have: those without blank nodes."""
-    return {(p.term, found.type_predicate, p.type) for p in found if not p.term.startswith("_:") and not p.type.startswith("_:")}
+    return {
+        (p.term, found.type_predicate, p.type)
+        for p in found
+        if not p.term.startswith("_:") and not p.type.startswith("_:")
+    }
 
 
 def parsed(path: Path, **options: Any) -> list[Any]:
-    return list(ox.parse(path=str(path), format=ox.RdfFormat.from_extension(path.suffix[1:]), **options))
+    return list(
+        ox.parse(path=str(path), format=ox.RdfFormat.from_extension(path.suffix[1:]), **options)
+    )
 
 
 def as_texts(quad: Any) -> tuple[str, str, str]:
@@ -58,9 +95,18 @@ def confidence_of(found: Predictions, triple: tuple[str, str, str]) -> tuple[str
 
 def test_a_prediction_is_known_by_its_place() -> None:
     found = predictions()
-    assert found[0] == Prediction("http://e/anna", "Anna", "http://e/Person", 'a person; ,\t"quoted"\n', 3, CALIBRATION.confidences[3])
+    assert found[0] == Prediction(
+        "http://e/anna",
+        "Anna",
+        "http://e/Person",
+        'a person; ,\t"quoted"\n',
+        3,
+        CALIBRATION.confidences[3],
+    )
     assert found[-1] == list(found)[-1]
-    assert [(p.term, p.type, p.votes) for p in found] == [(TERMS[s], TERMS[c], votes) for s, c, votes in PAIRS]
+    assert [(p.term, p.type, p.votes) for p in found] == [
+        (TERMS[s], TERMS[c], votes) for s, c, votes in PAIRS
+    ]
     assert len(found) == len(PAIRS)
     with pytest.raises(IndexError):
         found[5]
@@ -75,10 +121,20 @@ def test_what_should_be_right_is_the_mean_of_the_confidences() -> None:
 
 
 def test_classes_come_by_how_often_they_were_predicted_with_a_subject_that_has_a_name() -> None:
-    first, *others = predictions(pairs=[(2, 3, 3), (1, 3, 1), (0, 3, 2), *PAIRS[1:2], *PAIRS[4:]]).by_class()
-    assert (first.type, first.predictions, first.example, first.example_label) == ("http://e/Person", 3, "http://e/anna", "Anna")
+    first, *others = predictions(
+        pairs=[(2, 3, 3), (1, 3, 1), (0, 3, 2), *PAIRS[1:2], *PAIRS[4:]]
+    ).by_class()
+    assert (first.type, first.predictions, first.example, first.example_label) == (
+        "http://e/Person",
+        3,
+        "http://e/anna",
+        "Anna",
+    )
     assert first.expected_right == pytest.approx(CALIBRATION.confidences[[1, 2, 3]].mean())
-    assert [(one.type, one.example) for one in others] == [("_:class", "urn:isbn:1"), ("http://e/Baker", "http://e/anna")]
+    assert [(one.type, one.example) for one in others] == [
+        ("_:class", "urn:isbn:1"),
+        ("http://e/Baker", "http://e/anna"),
+    ]
     assert predictions(pairs=[]).by_class() == []
 
 
@@ -88,7 +144,9 @@ def test_n_triples_are_the_predictions(tmp_path: Path, name: str) -> None:
     found.write(tmp_path / name)
     text = (tmp_path / name).read_text()
     assert {as_texts(quad) for quad in ox.parse(text, ox.RdfFormat.N_TRIPLES)} == meant(found)
-    assert {tuple(map(str, triple)) for triple in rdflib.Graph().parse(data=text, format="nt")} == meant(found)
+    assert {
+        tuple(map(str, triple)) for triple in rdflib.Graph().parse(data=text, format="nt")
+    } == meant(found)
     assert text.count("\n") == len(meant(found)) == 3
 
 
@@ -97,47 +155,77 @@ def test_turtle_tells_the_confidence_of_each_triple(tmp_path: Path) -> None:
     found = predictions()
     found.write(tmp_path / "out.ttl")
     quads = parsed(tmp_path / "out.ttl")
-    reified = {quad.subject: quad.object for quad in quads if quad.predicate.value.endswith("#reifies")}
-    said = {(quad.subject, quad.predicate.value): quad.object.value for quad in quads if quad.predicate.value.startswith(VOCABULARY)}
-    assert {as_texts(quad) for quad in quads if not isinstance(quad.subject, ox.BlankNode)} == meant(found)
+    reified = {
+        quad.subject: quad.object for quad in quads if quad.predicate.value.endswith("#reifies")
+    }
+    said = {
+        (quad.subject, quad.predicate.value): quad.object.value
+        for quad in quads
+        if quad.predicate.value.startswith(VOCABULARY)
+    }
+    assert {
+        as_texts(quad) for quad in quads if not isinstance(quad.subject, ox.BlankNode)
+    } == meant(found)
     assert {as_texts(triple) for triple in reified.values()} == meant(found)
     for node, triple in reified.items():
-        assert (said[node, "urn:pyke:confidence"], said[node, "urn:pyke:votes"]) == confidence_of(found, as_texts(triple))
+        assert (said[node, "urn:pyke:confidence"], said[node, "urn:pyke:votes"]) == confidence_of(
+            found, as_texts(triple)
+        )
     assert len(quads) == 4 * len(meant(found))
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # rdflib's own
 @pytest.mark.parametrize("library", ["pyoxigraph", "rdflib"])
-def test_trig_has_the_triples_in_a_graph_and_statements_about_them_beside(tmp_path: Path, library: str) -> None:
+def test_trig_has_the_triples_in_a_graph_and_statements_about_them_beside(
+    tmp_path: Path, library: str
+) -> None:
     found = predictions()
     found.write(tmp_path / "out.trig")
     if library == "rdflib":
         read = rdflib.Dataset().parse(data=(tmp_path / "out.trig").read_text(), format="trig")
         quads = {(str(s), str(p), str(o), str(graph or "")) for s, p, o, graph in read.quads()}
     else:
-        names = {quad: "" if isinstance(quad.graph_name, ox.DefaultGraph) else quad.graph_name.value for quad in parsed(tmp_path / "out.trig")}
+        names = {
+            quad: "" if isinstance(quad.graph_name, ox.DefaultGraph) else quad.graph_name.value
+            for quad in parsed(tmp_path / "out.trig")
+        }
         quads = {(*as_texts(quad), name) for quad, name in names.items()}
     assert {(s, p, o) for s, p, o, graph in quads if graph == "urn:pyke:predicted"} == meant(found)
     statements: dict[str, dict[str, str]] = {}
     for s, p, o, graph in quads:
         if graph != "urn:pyke:predicted":
             statements.setdefault(s, {})[p.split("#")[-1].removeprefix(VOCABULARY)] = o
-    assert {(one["subject"], one["predicate"], one["object"]) for one in statements.values()} == meant(found)
+    assert {
+        (one["subject"], one["predicate"], one["object"]) for one in statements.values()
+    } == meant(found)
     for one in statements.values():
-        assert (one["confidence"], one["votes"]) == confidence_of(found, (one["subject"], one["predicate"], one["object"]))
+        assert (one["confidence"], one["votes"]) == confidence_of(
+            found, (one["subject"], one["predicate"], one["object"])
+        )
 
 
 @pytest.mark.parametrize("ending", [".nt", ".ttl", ".trig"])
-def test_names_that_are_no_iris_are_left_out_of_rdf_and_counted(tmp_path: Path, ending: str) -> None:
+def test_names_that_are_no_iris_are_left_out_of_rdf_and_counted(
+    tmp_path: Path, ending: str
+) -> None:
     """They come from tables, frames, and graphs that were read leniently; no reader would take them."""
     names = [*HOSTILE, *BARE]
     terms = ["http://e/anna", "http://e/Person", *names]
-    found = predictions(terms, [(0, 1, 3), *((2 + n, 1, 2) for n in range(len(names))), *((0, 2 + n, 1) for n in range(len(names)))])
+    found = predictions(
+        terms,
+        [
+            (0, 1, 3),
+            *((2 + n, 1, 2) for n in range(len(names))),
+            *((0, 2 + n, 1) for n in range(len(names))),
+        ],
+    )
     found.write(tmp_path / f"out{ending}")
     quads = parsed(tmp_path / f"out{ending}")
-    assert {as_texts(quad) for quad in quads if quad.predicate.value == RDF_TYPE and quad.object.value == "http://e/Person"} == {
-        ("http://e/anna", RDF_TYPE, "http://e/Person")
-    }
+    assert {
+        as_texts(quad)
+        for quad in quads
+        if quad.predicate.value == RDF_TYPE and quad.object.value == "http://e/Person"
+    } == {("http://e/anna", RDF_TYPE, "http://e/Person")}
     assert found.not_in_rdf == 2 * len(names)
 
 
@@ -150,7 +238,12 @@ def test_a_type_predicate_that_is_no_iri_leaves_nothing_for_rdf(tmp_path: Path) 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_tables_have_all_of_them_with_labels_and_blank_nodes(tmp_path: Path, ending: str) -> None:
-    found, path = predictions([*TERMS, *HOSTILE], [*PAIRS, *((len(TERMS) + n, 5, 1) for n in range(len(HOSTILE)))]), tmp_path / f"out{ending}"
+    found, path = (
+        predictions(
+            [*TERMS, *HOSTILE], [*PAIRS, *((len(TERMS) + n, 5, 1) for n in range(len(HOSTILE)))]
+        ),
+        tmp_path / f"out{ending}",
+    )
     found.write(path)
     rows: list[dict[str, Any]]
     if ending == ".parquet":
@@ -162,18 +255,31 @@ def test_tables_have_all_of_them_with_labels_and_blank_nodes(tmp_path: Path, end
     else:
         with open(path, newline="") as file:
             rows = list(csv.DictReader(file, delimiter="," if ending == ".csv" else "\t"))
-    assert [(row["term"], row["label"] or None, row["type"], row["type_label"] or None, int(row["votes"])) for row in rows] == [
-        (p.term, p.label, p.type, p.type_label, p.votes) for p in found
-    ]
-    assert [float(row["confidence"]) for row in rows] == pytest.approx([p.confidence for p in found])
+    assert [
+        (
+            row["term"],
+            row["label"] or None,
+            row["type"],
+            row["type_label"] or None,
+            int(row["votes"]),
+        )
+        for row in rows
+    ] == [(p.term, p.label, p.type, p.type_label, p.votes) for p in found]
+    assert [float(row["confidence"]) for row in rows] == pytest.approx(
+        [p.confidence for p in found]
+    )
 
 
-def test_more_than_a_block_is_written_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyke.predictions.PREDICTIONS_AT_ONCE", 2)
+def test_more_than_a_block_is_written_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyke.use.types.predictions.PREDICTIONS_AT_ONCE", 2)
     found = predictions()
     found.write(tmp_path / "out.jsonl")
     found.write(tmp_path / "out.nt")
-    assert [json.loads(line)["term"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == [p.term for p in found]
+    assert [
+        json.loads(line)["term"] for line in (tmp_path / "out.jsonl").read_text().splitlines()
+    ] == [p.term for p in found]
     assert len((tmp_path / "out.nt").read_text().splitlines()) == 3
 
 
@@ -181,7 +287,9 @@ def test_more_than_a_block_is_written_in_order(tmp_path: Path, monkeypatch: pyte
 def test_no_predictions_are_a_file_without_any(tmp_path: Path, ending: str) -> None:
     predictions(pairs=[]).write(tmp_path / f"out{ending}")
     if ending == ".csv":
-        assert (tmp_path / "out.csv").read_text().splitlines() == ["term,label,type,type_label,votes,confidence"]
+        assert (tmp_path / "out.csv").read_text().splitlines() == [
+            "term,label,type,type_label,votes,confidence"
+        ]
     else:
         assert parsed(tmp_path / f"out{ending}") == []
 
@@ -190,7 +298,9 @@ def test_a_file_is_compressed_as_its_name_tells(tmp_path: Path) -> None:
     found = predictions()
     found.write(tmp_path / "out.nt.gz")
     found.write(tmp_path / "out.nt")
-    assert gzip.decompress((tmp_path / "out.nt.gz").read_bytes()) == (tmp_path / "out.nt").read_bytes()
+    assert (
+        gzip.decompress((tmp_path / "out.nt.gz").read_bytes()) == (tmp_path / "out.nt").read_bytes()
+    )
 
 
 @pytest.mark.parametrize("name", ["out.nt", "out.ttl.zst", "out.csv"])

@@ -8,14 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from pyke.clusters import NOISE, Clustering
 from pyke.evaluate.purity import Purity, each_purity, purity
-from pyke.evaluate.type_prediction import TypeTable
+from pyke.use.clusters.hdbscan import NOISE, Clustering
+from pyke.use.types.votes import TypeTable
 from test_ids import many
 
 CLASSES = "abcdef"
 # A cluster, or noise, and types, of each member.
-MEMBERS = st.lists(st.tuples(st.integers(NOISE, 4), st.sets(st.sampled_from(CLASSES), min_size=1)), min_size=1, max_size=25)
+MEMBERS = st.lists(
+    st.tuples(st.integers(NOISE, 4), st.sets(st.sampled_from(CLASSES), min_size=1)),
+    min_size=1,
+    max_size=25,
+)
 
 
 def purity_of(labels: list[int], types: list[set[str]]) -> Purity:
@@ -23,7 +27,12 @@ def purity_of(labels: list[int], types: list[set[str]]) -> Purity:
 
 
 def table_of(types: list[set[str]]) -> TypeTable:
-    return TypeTable.of(np.array(sorted((x, 100 + CLASSES.index(name)) for x, own in enumerate(types) for name in own), np.int32))
+    return TypeTable.of(
+        np.array(
+            sorted((x, 100 + CLASSES.index(name)) for x, own in enumerate(types) for name in own),
+            np.int32,
+        )
+    )
 
 
 def without_gaps(labels: list[int]) -> list[int]:
@@ -37,19 +46,27 @@ def test_purity_in_linear_time_is_that_of_all_pairs(members: list[tuple[int, set
     labels, types = without_gaps([label for label, _ in members]), [own for _, own in members]
     found = purity_of(labels, types)
     with_noise, without_noise = (oracle.purity(labels, types, noise) for noise in (True, False))
-    assert (found.mean, found.weighted, found.total) == pytest.approx((with_noise.mean, with_noise.weighted, with_noise.total), abs=1e-9)
-    assert (found.mean_without_noise, found.weighted_without_noise) == pytest.approx((without_noise.mean, without_noise.weighted), abs=1e-9)
+    assert (found.mean, found.weighted, found.total) == pytest.approx(
+        (with_noise.mean, with_noise.weighted, with_noise.total), abs=1e-9
+    )
+    assert (found.mean_without_noise, found.weighted_without_noise) == pytest.approx(
+        (without_noise.mean, without_noise.weighted), abs=1e-9
+    )
     assert found.clusters == len(set(labels) - {NOISE})
     assert found.noise == labels.count(NOISE) / len(labels)
 
 
 @given(MEMBERS)
 @many(50)
-def test_the_order_of_members_and_the_names_of_clusters_do_not_matter(members: list[tuple[int, set[str]]]) -> None:
+def test_the_order_of_members_and_the_names_of_clusters_do_not_matter(
+    members: list[tuple[int, set[str]]],
+) -> None:
     labels, types = without_gaps([label for label, _ in members]), [own for _, own in members]
     found = purity_of(labels, types)
     greatest = max(labels)
-    turned = purity_of([label if label == NOISE else greatest - label for label in reversed(labels)], types[::-1])
+    turned = purity_of(
+        [label if label == NOISE else greatest - label for label in reversed(labels)], types[::-1]
+    )
     assert vars(turned) == pytest.approx(vars(found), abs=1e-12)
 
 
@@ -65,7 +82,9 @@ def test_purity_is_as_computed_by_hand() -> None:
 
 def test_a_heap_of_noise_weighs_as_much_as_it_holds() -> None:
     """Why the mean is not enough: one small pure cluster hides it."""
-    found = purity_of([0, 0, *[NOISE] * 6], [{"a"}, {"a"}, {"a"}, {"b"}, {"c"}, {"d"}, {"e"}, {"f"}])
+    found = purity_of(
+        [0, 0, *[NOISE] * 6], [{"a"}, {"a"}, {"a"}, {"b"}, {"c"}, {"d"}, {"e"}, {"f"}]
+    )
     assert found.mean == pytest.approx((1 + 1 / 6) / 2)
     assert found.weighted == pytest.approx((2 + 1) / 8)
     assert found.weighted_without_noise == 1
@@ -73,11 +92,19 @@ def test_a_heap_of_noise_weighs_as_much_as_it_holds() -> None:
 
 def test_where_all_is_noise_there_is_no_purity_without_it() -> None:
     found = purity_of([NOISE, NOISE], [{"a"}, {"b"}])
-    assert (found.mean, found.mean_without_noise, found.weighted_without_noise, found.clusters, found.noise) == (0.5, 0.0, 0.0, 0, 1.0)
+    assert (
+        found.mean,
+        found.mean_without_noise,
+        found.weighted_without_noise,
+        found.clusters,
+        found.noise,
+    ) == (0.5, 0.0, 0.0, 0, 1.0)
 
 
 def test_noise_stands_first_among_the_sizes() -> None:
-    sizes, each = each_purity(np.array([1, NOISE, 0, 0], np.int32), table_of([{"a"}, {"a"}, {"a"}, {"b"}]))
+    sizes, each = each_purity(
+        np.array([1, NOISE, 0, 0], np.int32), table_of([{"a"}, {"a"}, {"a"}, {"b"}])
+    )
     assert sizes.tolist() == [1, 2, 1]
     assert each.tolist() == [1, 0.5, 1]
 

@@ -22,12 +22,15 @@ import pytest
 import zstandard
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat
 
-from pyke import documents, kernels, pipeline, rdf
 from pyke.config import Config
+from pyke.core.progress import Progress
 from pyke.errors import DataError, EmptyGraph, NoInput, PykeError, SyntaxProblem, UsageError
-from pyke.graph import Census
-from pyke.pipeline import Run, embed, read_census
-from pyke.progress import Progress
+from pyke.graph import batches
+from pyke.graph.graph import Census
+from pyke.pipeline import embed as embed_module
+from pyke.pipeline.embed import Run, embed, read_census
+from pyke.read import find, tokenize
+from pyke.read import lines as lines_module
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What the other tests of reading use too
@@ -54,15 +57,23 @@ def read(*inputs: str | Path, **parameters: Any) -> Reading:
     reading = Reading([], [], 0, Census())
     config = Config(**parameters)
     triple_terms = 0
-    for batch in rdf.read_batches(documents.find_documents(inputs, config.format), config, reading.census, Progress()):
+    for batch in tokenize.read_batches(
+        find.find_documents(inputs, config.format), config, reading.census, Progress()
+    ):
         count, offsets, state = int(batch.terms.size[0]), batch.terms.offsets, batch.state
-        terms = [batch.terms.blob[offsets[i] : offsets[i + 1] - 1].tobytes().decode() for i in range(count)]
-        reading.nodes.extend((terms[s], terms[p], terms[o]) for s, p, o in batch.triples[: state[kernels.TRIPLES]])
-        count = int(state[kernels.LITERALS])
-        reading.literals.extend(
-            (terms[s], terms[p], f'"{key:x}') for (s, p), key in zip(batch.literals[:count], batch.literal_keys[:count], strict=True)
+        terms = [
+            batch.terms.blob[offsets[i] : offsets[i + 1] - 1].tobytes().decode()
+            for i in range(count)
+        ]
+        reading.nodes.extend(
+            (terms[s], terms[p], terms[o]) for s, p, o in batch.triples[: state[batches.TRIPLES]]
         )
-        triple_terms += int(state[kernels.TRIPLE_TERMS])
+        count = int(state[batches.LITERALS])
+        reading.literals.extend(
+            (terms[s], terms[p], f'"{key:x}')
+            for (s, p), key in zip(batch.literals[:count], batch.literal_keys[:count], strict=True)
+        )
+        triple_terms += int(state[batches.TRIPLE_TERMS])
     return reading._replace(triple_terms=triple_terms)
 
 
@@ -76,8 +87,12 @@ def assert_agrees(reading: Reading, quads: Iterable[Quad], seed: object = "") ->
     found = list(quads)
     plain = [quad for quad in found if isinstance(quad.object, NamedNode | BlankNode)]
     literal = [quad for quad in found if isinstance(quad.object, Literal)]
-    assert reading.nodes == [(as_text(quad.subject), as_text(quad.predicate), as_text(quad.object)) for quad in plain], seed
-    assert [row[:2] for row in reading.literals] == [(as_text(quad.subject), as_text(quad.predicate)) for quad in literal], seed
+    assert reading.nodes == [
+        (as_text(quad.subject), as_text(quad.predicate), as_text(quad.object)) for quad in plain
+    ], seed
+    assert [row[:2] for row in reading.literals] == [
+        (as_text(quad.subject), as_text(quad.predicate)) for quad in literal
+    ], seed
     pairs = {(row[2], quad.object) for row, quad in zip(reading.literals, literal, strict=True)}
     assert len(pairs) == len({key for key, _ in pairs}) == len({value for _, value in pairs}), seed
     assert reading.triple_terms == len(found) - len(plain) - len(literal), seed
@@ -89,7 +104,13 @@ def canonical(statements: Iterable[Statement]) -> set[Quad]:
     blank: dict[str, BlankNode] = defaultdict(BlankNode)
 
     def node(text: str) -> Any:
-        return blank[text] if text.startswith("_:") else Literal(text) if text.startswith('"') else NamedNode(text)
+        return (
+            blank[text]
+            if text.startswith("_:")
+            else Literal(text)
+            if text.startswith('"')
+            else NamedNode(text)
+        )
 
     dataset = pyoxigraph.Dataset(Quad(node(s), node(p), node(o)) for s, p, o in statements)
     dataset.canonicalize(pyoxigraph.CanonicalizationAlgorithm.UNSTABLE)
@@ -165,8 +186,14 @@ LINES = {
     ),
     "value and tag do not run together": '<a:> <b:> "x@en" .\n<a:> <b:> "x"@en .\n<a:> <b:> "xen" .\n<a:> <b:> "x"^^<en:> .\n<a:> <b:> "" .\n',
     "characters of 2, 3 and 4 bytes": "<http://e/é> <http://e/漢字> <http://e/😀> .\n<http://é/> <http://漢/> <http://😀/> .\n",
-    "borders of Unicode": "".join(f'<a:> <b:> "{chr(c)}" .\n' for c in (0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x10000, 0x10FFFF)),
-    "borders of IRIs": "".join(f"<a:{chr(c)}> <b:> <c:> .\n" for c in (0xA0, 0xD7FF, 0xF900, 0xFDCF, 0xFDF0, 0xFFEF, 0x10000, 0x1FFFD, 0xEFFFD)),
+    "borders of Unicode": "".join(
+        f'<a:> <b:> "{chr(c)}" .\n'
+        for c in (0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x10000, 0x10FFFF)
+    ),
+    "borders of IRIs": "".join(
+        f"<a:{chr(c)}> <b:> <c:> .\n"
+        for c in (0xA0, 0xD7FF, 0xF900, 0xFDCF, 0xFDF0, 0xFFEF, 0x10000, 0x1FFFD, 0xEFFFD)
+    ),
     "private characters in a query": "<a:?\ue000> <b:> <c:?\U0010fffd> .\n",
     "ports and users": "<http://e:80/> <http://e:/p> <http://u@e:8080/x> .\n"
     "<http://e:80> <http://[::1]:80/> <http://u:p@[::1]/> .\n<http://e:80?q> <http://e:80#f> <x://e:1> .\n",
@@ -190,14 +217,23 @@ QUADS = {
     "graph names without blanks": '<a:><b:><c:><g:>.\n<a:><b:>_:c<g:>.\n<a:><b:>"x"_:g.\n<a:><b:>"x"@en_:g.\n<a:><b:>"x"^^<d:><g:>.\n',
     "triple terms in graphs": "<a:> <b:> <<( <c:> <d:> <e:> )>> <g:> .\n<a:> <b:> <c:> <g:> .\n",
 }
-AGREEING = [(name, text, "nt") for name, text in LINES.items()] + [(name, text, "nq") for name, text in (LINES | QUADS).items()]
+AGREEING = [(name, text, "nt") for name, text in LINES.items()] + [
+    (name, text, "nq") for name, text in (LINES | QUADS).items()
+]
 FORMATS = {"nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS}
 
 
-@pytest.mark.parametrize(("text", "extension"), [row[1:] for row in AGREEING], ids=[f"{name}, {extension}" for name, _, extension in AGREEING])
+@pytest.mark.parametrize(
+    ("text", "extension"),
+    [row[1:] for row in AGREEING],
+    ids=[f"{name}, {extension}" for name, _, extension in AGREEING],
+)
 def test_the_fast_path_agrees_with_pyoxigraph(text: str, extension: str, tmp_path: Path) -> None:
     content = text.encode(errors="surrogateescape")
-    assert_agrees(read(written(tmp_path / f"x.{extension}", content)), pyoxigraph.parse(content, format=FORMATS[extension]))
+    assert_agrees(
+        read(written(tmp_path / f"x.{extension}", content)),
+        pyoxigraph.parse(content, format=FORMATS[extension]),
+    )
 
 
 REFUSED: dict[str, str | bytes] = {
@@ -253,11 +289,15 @@ REFUSED: dict[str, str | bytes] = {
 
 @pytest.mark.parametrize("extension", ["nt", "nq"])
 @pytest.mark.parametrize("line", REFUSED.values(), ids=REFUSED)
-def test_what_pyoxigraph_refuses_is_refused_with_its_line(line: str | bytes, extension: str, tmp_path: Path) -> None:
+def test_what_pyoxigraph_refuses_is_refused_with_its_line(
+    line: str | bytes, extension: str, tmp_path: Path
+) -> None:
     bad = line.encode() if isinstance(line, str) else line
     with pytest.raises(SyntaxError):
         list(pyoxigraph.parse(bad, format=FORMATS[extension]))
-    path = written(tmp_path / f"x.{extension}", b"<a:> <b:> <c:> .\n# two\n" + bad + b"\n<a:> <b:> <d:> .\n")
+    path = written(
+        tmp_path / f"x.{extension}", b"<a:> <b:> <c:> .\n# two\n" + bad + b"\n<a:> <b:> <d:> .\n"
+    )
     with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:3: ")):
         read(path)
     reading = read(path, on_error="skip")
@@ -265,7 +305,9 @@ def test_what_pyoxigraph_refuses_is_refused_with_its_line(line: str | bytes, ext
     assert [problem.place for problem in reading.census.problems] == [f"{path}:3"]
 
 
-@pytest.mark.parametrize("text", ["<a:> <b:> <c:> <g:> .", "<a:> <b:> <c:> <g:> <h:> .", '<a:> <b:> <c:> "g" .'])
+@pytest.mark.parametrize(
+    "text", ["<a:> <b:> <c:> <g:> .", "<a:> <b:> <c:> <g:> <h:> .", '<a:> <b:> <c:> "g" .']
+)
 def test_a_fourth_element_is_refused_where_it_does_not_belong(text: str, tmp_path: Path) -> None:
     with pytest.raises(SyntaxProblem, match=r"x\.nt:1: "):
         read(written(tmp_path / "x.nt", text))
@@ -303,10 +345,14 @@ def _many_lines(count: int) -> str:
     return "".join(kinds[i % len(kinds)].format(i, i % 11) + "\n" for i in range(count))
 
 
-@pytest.mark.parametrize(("block", "threads"), [(64, 1), (4096, 2), (1 << 19, 1), (1 << 19, 2), (1 << 19, 4)])
-def test_blocks_and_threads_change_nothing(block: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("block", "threads"), [(64, 1), (4096, 2), (1 << 19, 1), (1 << 19, 2), (1 << 19, 4)]
+)
+def test_blocks_and_threads_change_nothing(
+    block: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = _many_lines(2_000 if block < 1 << 19 else 25_000)
-    monkeypatch.setattr(documents, "BLOCK", block)
+    monkeypatch.setattr(lines_module, "BLOCK", block)
     reading = read(written(tmp_path / "x.nt", text), threads=threads)
     assert_agrees(reading, pyoxigraph.parse(text.encode(), format=RdfFormat.N_TRIPLES))
 
@@ -331,48 +377,61 @@ def test_the_shortest_statements_fit_into_the_room_that_is_made_for_them(
     batches = _with_spare_room(monkeypatch)
     written(tmp_path / "x.nt", line * 500)
     written(tmp_path / "y.nt", line * 500)
-    read(tmp_path / "x.nt", tmp_path / "y.nt", **parameters)  # two documents: blank nodes get a prefix
+    read(
+        tmp_path / "x.nt", tmp_path / "y.nt", **parameters
+    )  # two documents: blank nodes get a prefix
     _assert_room_sufficed(batches)
 
 
 @pytest.mark.parametrize("shift", range(4))
-def test_a_batch_that_fills_up_inside_a_line_leaves_room_for_the_rest(shift: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_that_fills_up_inside_a_line_leaves_room_for_the_rest(
+    shift: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     batches = _with_spare_room(monkeypatch)
     # Old Macs end lines by a carriage return: such lines come as one, which pyoxigraph decides. At one of these the batch is full.
-    text = "".join(f"<a:{i}> <b:> <c:{i}> .\r<a:x{i}> <b:> <c:x{i}> .\n" for i in range(4_500)) + "<a:> <b:> <c:> .\n" * 1_000
-    text = "".join(f"<a:> <b:> <y:{i}> .\n" for i in range(shift)) + text  # at each of four places, for it to be the wrong one
+    text = (
+        "".join(f"<a:{i}> <b:> <c:{i}> .\r<a:x{i}> <b:> <c:x{i}> .\n" for i in range(4_500))
+        + "<a:> <b:> <c:> .\n" * 1_000
+    )
+    text = (
+        "".join(f"<a:> <b:> <y:{i}> .\n" for i in range(shift)) + text
+    )  # at each of four places, for it to be the wrong one
     reading = read(written(tmp_path / "x.nt", text))
     assert_agrees(reading, pyoxigraph.parse(text.encode(), format=RdfFormat.N_TRIPLES))
     assert len(batches) > 1
     _assert_room_sufficed(batches)
 
 
-def _with_spare_room(monkeypatch: pytest.MonkeyPatch) -> list[tuple[kernels.Batch, kernels.Batch]]:
+def _with_spare_room(monkeypatch: pytest.MonkeyPatch) -> list[tuple[batches.Batch, batches.Batch]]:
     """Has batches made too large; the list pairs them with those of the right size."""
-    made: list[tuple[kernels.Batch, kernels.Batch]] = []
-    new_batch = rdf.new_batch
+    made: list[tuple[batches.Batch, batches.Batch]] = []
+    new_batch = tokenize.new_batch
 
-    def spacious(size: int, prefix: int = 0) -> kernels.Batch:
+    def spacious(size: int, prefix: int = 0) -> batches.Batch:
         made.append((new_batch(size + (1 << 20), prefix), new_batch(size, prefix)))
         return made[-1][0]
 
-    monkeypatch.setattr(rdf, "new_batch", spacious)
+    monkeypatch.setattr(tokenize, "new_batch", spacious)
     return made
 
 
-def _assert_room_sufficed(batches: Sequence[tuple[kernels.Batch, kernels.Batch]]) -> None:
-    assert batches
-    for used, planned in batches:
+def _assert_room_sufficed(made: Sequence[tuple[batches.Batch, batches.Batch]]) -> None:
+    assert made
+    for used, planned in made:
         state = used.state
-        assert state[kernels.TRIPLES] <= len(planned.triples)
-        assert state[kernels.LITERALS] <= min(len(planned.literals), len(planned.literal_keys))
-        assert state[kernels.LABELS] <= len(planned.labels)
-        assert state[kernels.LABEL_BYTES] <= len(planned.label_blob)
+        assert state[batches.TRIPLES] <= len(planned.triples)
+        assert state[batches.LITERALS] <= min(len(planned.literals), len(planned.literal_keys))
+        assert state[batches.LABELS] <= len(planned.labels)
+        assert state[batches.LABEL_BYTES] <= len(planned.label_blob)
         assert used.terms.size[1] <= len(planned.terms.blob)
 
 
 def test_blank_nodes_belong_to_their_document(tmp_path: Path) -> None:
-    contents = {"a.nt": "_:x <p:> _:y .\n_:x <p:> _:é .\n", "b.ttl": "_:x <p:> _:y . _:x <p:> _:é .", "c.tsv": "_:x\tp:\t_:y\n_:x\tp:\t_:é\n"}
+    contents = {
+        "a.nt": "_:x <p:> _:y .\n_:x <p:> _:é .\n",
+        "b.ttl": "_:x <p:> _:y . _:x <p:> _:é .",
+        "c.tsv": "_:x\tp:\t_:y\n_:x\tp:\t_:é\n",
+    }
     paths = [written(tmp_path / name, text) for name, text in contents.items()]
     subjects = {s for s, _, _ in read(*paths).statements}
     assert len(subjects) == 3
@@ -380,13 +439,29 @@ def test_blank_nodes_belong_to_their_document(tmp_path: Path) -> None:
     assert {s for s, _, _ in read(paths[0]).statements} == {"_:x"}
     # Labels that look like prefixed ones of another document are still others.
     first = written(tmp_path / "d.nt", "_:d1_x <p:> _:y .\n")
-    assert len({s for s, _, _ in read(first, written(tmp_path / "e.nt", "_:x <p:> _:y .\n_:d1_x <p:> _:y .\n")).statements}) == 3
+    assert (
+        len(
+            {
+                s
+                for s, _, _ in read(
+                    first, written(tmp_path / "e.nt", "_:x <p:> _:y .\n_:d1_x <p:> _:y .\n")
+                ).statements
+            }
+        )
+        == 3
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("x.ttl", "[] <p:> <o:> .\n" * 200), ("x.jsonld", "[" + ",".join(['{"http://e/p": {"@id": "http://e/o"}}'] * 200) + "]")]
+    ("name", "text"),
+    [
+        ("x.ttl", "[] <p:> <o:> .\n" * 200),
+        ("x.jsonld", "[" + ",".join(['{"http://e/p": {"@id": "http://e/o"}}'] * 200) + "]"),
+    ],
 )
-def test_nodes_without_a_label_have_the_same_names_in_every_reading(name: str, text: str, tmp_path: Path) -> None:
+def test_nodes_without_a_label_have_the_same_names_in_every_reading(
+    name: str, text: str, tmp_path: Path
+) -> None:
     path = written(tmp_path / name, text)
     first, second = (list(Run(path, Config()).read().terms) for _ in range(2))
     assert first == second
@@ -397,7 +472,12 @@ def test_triple_terms_are_counted_and_left_out(tmp_path: Path) -> None:
     text = "<a:> <b:> <<( <c:> <d:> <e:> )>> .\n<a:> <b:> <c:> .\n"
     for name in ("x.nt", "x.nq", "x.ttl", "x.trig"):
         census = read_census(written(tmp_path / name, text), Config())
-        assert (census.statements, census.triples, census.triple_terms, census.errors) == (2, 1, 1, 0), name
+        assert (census.statements, census.triples, census.triple_terms, census.errors) == (
+            2,
+            1,
+            1,
+            0,
+        ), name
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -421,16 +501,34 @@ def _family_in_every_syntax() -> dict[str, bytes]:
     quads = list(pyoxigraph.parse(GRAPH.encode(), format=RdfFormat.N_TRIPLES))
     contents = {
         extension: pyoxigraph.serialize((quad.triple for quad in quads), format=form) or b""
-        for extension, form in ((".nt", RdfFormat.N_TRIPLES), (".ttl", RdfFormat.TURTLE), (".rdf", RdfFormat.RDF_XML))
+        for extension, form in (
+            (".nt", RdfFormat.N_TRIPLES),
+            (".ttl", RdfFormat.TURTLE),
+            (".rdf", RdfFormat.RDF_XML),
+        )
     }
-    for extension, form in ((".nq", RdfFormat.N_QUADS), (".trig", RdfFormat.TRIG), (".jsonld", RdfFormat.JSON_LD)):
+    for extension, form in (
+        (".nq", RdfFormat.N_QUADS),
+        (".trig", RdfFormat.TRIG),
+        (".jsonld", RdfFormat.JSON_LD),
+    ):
         contents[extension] = (
-            pyoxigraph.serialize((Quad(quad.subject, quad.predicate, quad.object, NamedNode("http://e/g")) for quad in quads), format=form) or b""
+            pyoxigraph.serialize(
+                (
+                    Quad(quad.subject, quad.predicate, quad.object, NamedNode("http://e/g"))
+                    for quad in quads
+                ),
+                format=form,
+            )
+            or b""
         )
     rows = [[str(node) for node in quad.triple] for quad in quads]
     contents[".tsv"] = "".join("\t".join(row) + "\n" for row in rows).encode()
     table = io.StringIO()
-    csv.writer(table).writerows([cell.removeprefix("<").removesuffix(">") if cell.startswith("<") else cell for cell in row] for row in rows)
+    csv.writer(table).writerows(
+        [cell.removeprefix("<").removesuffix(">") if cell.startswith("<") else cell for cell in row]
+        for row in rows
+    )
     contents[".csv"] = table.getvalue().encode()
     return contents
 
@@ -439,12 +537,19 @@ def _graph_of(*inputs: str | Path, **parameters: Any) -> set[Statement]:
     """The triples through ids, as the embedding sees them."""
     graph = Run(list(inputs), Config(**parameters)).read()
     terms = list(graph.terms)
-    return {(terms[s], terms[graph.predicates[p]], terms[o]) for s, p, o in zip(graph.subjects, graph.predicates_of, graph.objects, strict=True)}
+    return {
+        (terms[s], terms[graph.predicates[p]], terms[o])
+        for s, p, o in zip(graph.subjects, graph.predicates_of, graph.objects, strict=True)
+    }
 
 
 @pytest.mark.usefixtures("fixed_hashes")
-@pytest.mark.parametrize("extension", [".nt", ".nq", ".ttl", ".trig", ".rdf", ".jsonld", ".tsv", ".csv"])
-def test_the_same_graph_comes_out_of_every_syntax_and_compression(extension: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "extension", [".nt", ".nq", ".ttl", ".trig", ".rdf", ".jsonld", ".tsv", ".csv"]
+)
+def test_the_same_graph_comes_out_of_every_syntax_and_compression(
+    extension: str, tmp_path: Path
+) -> None:
     expected = read(written(tmp_path / "expected.nt", GRAPH))
     assert (len(expected.nodes), len(expected.literals)) == (6, 4)
     content = _family_in_every_syntax()[extension]
@@ -454,30 +559,55 @@ def test_the_same_graph_comes_out_of_every_syntax_and_compression(extension: str
             assert canonical(read(path).statements) == canonical(expected.statements), name
         assert canonical(_graph_of(path)) == canonical(expected.nodes), path
     # The first bytes tell a compression that the name does not.
-    assert canonical(read(written(tmp_path / f"hidden{extension}", gzip.compress(content))).statements) == canonical(expected.statements)
+    assert canonical(
+        read(written(tmp_path / f"hidden{extension}", gzip.compress(content))).statements
+    ) == canonical(expected.statements)
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
 def test_archives_of_several_members_are_read_to_their_end(suffix: str, tmp_path: Path) -> None:
-    members = [PACK[suffix](f"<a:{i}> <b:> <c:".encode()) + PACK[suffix](f"{i}> .\n".encode()) for i in range(5)]
-    assert [s for s, _, _ in read(written(tmp_path / f"x.nt{suffix}", b"".join(members))).nodes] == [f"a:{i}" for i in range(5)]
+    members = [
+        PACK[suffix](f"<a:{i}> <b:> <c:".encode()) + PACK[suffix](f"{i}> .\n".encode())
+        for i in range(5)
+    ]
+    assert [
+        s for s, _, _ in read(written(tmp_path / f"x.nt{suffix}", b"".join(members))).nodes
+    ] == [f"a:{i}" for i in range(5)]
 
 
 def test_other_extensions_of_a_syntax_are_known(tmp_path: Path) -> None:
     contents = _family_in_every_syntax()
-    others = {".ntriples": ".nt", ".nquads": ".nq", ".turtle": ".ttl", ".owl": ".rdf", ".xml": ".rdf", ".rdfs": ".rdf", ".json": ".jsonld"}
+    others = {
+        ".ntriples": ".nt",
+        ".nquads": ".nq",
+        ".turtle": ".ttl",
+        ".owl": ".rdf",
+        ".xml": ".rdf",
+        ".rdfs": ".rdf",
+        ".json": ".jsonld",
+    }
     for other, extension in others.items():
         assert len(read(written(tmp_path / f"x{other}", contents[extension])).nodes) == 6, other
 
 
 def test_the_format_overrides_the_extension(tmp_path: Path) -> None:
     contents = _family_in_every_syntax()
-    for form, extension in (("turtle", ".ttl"), ("NTriples", ".nt"), ("rdf", ".rdf"), ("jsonld", ".jsonld"), ("tsv", ".tsv")):
+    for form, extension in (
+        ("turtle", ".ttl"),
+        ("NTriples", ".nt"),
+        ("rdf", ".rdf"),
+        ("jsonld", ".jsonld"),
+        ("tsv", ".tsv"),
+    ):
         for name in ("x.txt", "x", "x.csv", "x.nq"):
-            assert len(read(written(tmp_path / name, contents[extension]), format=form).nodes) == 6, (form, name)
+            assert (
+                len(read(written(tmp_path / name, contents[extension]), format=form).nodes) == 6
+            ), (form, name)
 
 
-def test_directories_are_read_with_all_below_them_and_globs_with_all_they_match(tmp_path: Path) -> None:
+def test_directories_are_read_with_all_below_them_and_globs_with_all_they_match(
+    tmp_path: Path,
+) -> None:
     for name, content in (
         ("b.nt", "<b:> <p:> <o:> ."),
         ("a.ttl", "<a:> <p:> <o:> ."),
@@ -502,12 +632,18 @@ def test_a_name_with_the_characters_of_a_glob_is_a_file_first(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("extension", [".nt", ".ttl", ".rdf", ".jsonld", ".csv"])
-def test_standard_input_is_read_with_a_format(extension: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(_family_in_every_syntax()[extension])))
+def test_standard_input_is_read_with_a_format(
+    extension: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO(_family_in_every_syntax()[extension]))
+    )
     assert len(read("-", format=extension[1:]).nodes) == 6
 
 
-def test_standard_input_needs_a_format_and_is_named_in_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_needs_a_format_and_is_named_in_errors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(UsageError, match="--format"):
         read("-")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"<a:> <b:> <c:> .\nx\n")))
@@ -528,14 +664,19 @@ def test_a_pipe_named_as_a_file_is_read_from_its_first_byte() -> None:
 
 def test_mixed_syntaxes_are_one_graph_whatever_their_order(tmp_path: Path) -> None:
     contents = _family_in_every_syntax()
-    paths = [written(tmp_path / f"x{extension}", contents[extension]) for extension in (".rdf", ".nt", ".tsv", ".jsonld")]
+    paths = [
+        written(tmp_path / f"x{extension}", contents[extension])
+        for extension in (".rdf", ".nt", ".tsv", ".jsonld")
+    ]
     named = {row for row in _graph_of(paths[1]) if "_:" not in "".join(row)}
     assert len(named) == 3
     for order in itertools.islice(itertools.permutations(paths), 0, 24, 7):
         triples = _graph_of(*order)
         assert {row for row in triples if "_:" not in "".join(row)} == named
         assert len(triples) == 3 + 4 * 3  # the blank nodes of each file are its own
-    assert read_census([str(path) for path in paths], Config()).duplicates == 3 * 3 + 3 * 3  # and the literals beside IRIs are not
+    assert (
+        read_census([str(path) for path in paths], Config()).duplicates == 3 * 3 + 3 * 3
+    )  # and the literals beside IRIs are not
 
 
 # Two have relative IRIs, so a base is given for them; none needs lenient reading.
@@ -563,7 +704,10 @@ def test_real_files_are_read(name: str, data: Path) -> None:
     base = "http://example.com/" if name in NEED_BASE else None
     census = read_census(data / "rdf-samples" / name, Config(base=base))
     assert (census.statements, census.errors) == (SAMPLES[name], 0)
-    assert census.triples + census.literals + census.duplicates + census.triple_terms == census.statements
+    assert (
+        census.triples + census.literals + census.duplicates + census.triple_terms
+        == census.statements
+    )
 
 
 @pytest.mark.parametrize("name", ["schema.org.nq", "dbpedia-eunis_links.nt"])
@@ -578,7 +722,9 @@ def test_real_lines_agree_with_pyoxigraph(name: str, data: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.nt", "missing/*.nt", "-missing"])
-def test_a_missing_file_is_no_input(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_file_is_no_input(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NoInput, match=re.escape(name)) as caught:
         read(name)
@@ -590,11 +736,13 @@ def test_no_input_at_all_is_told() -> None:
         read()
 
 
-def test_a_file_that_cannot_be_opened_is_no_input(family: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = documents.find_documents([family])
+def test_a_file_that_cannot_be_opened_is_no_input(
+    family: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = find.find_documents([family])
     family.unlink()
     with pytest.raises(NoInput, match=re.escape(str(family))):
-        list(rdf.read_batches(found, Config(), Census(), Progress()))
+        list(tokenize.read_batches(found, Config(), Census(), Progress()))
 
 
 def test_a_link_to_nowhere_in_a_directory_is_no_input(tmp_path: Path) -> None:
@@ -613,7 +761,10 @@ def test_a_file_without_triples_cannot_be_embedded(content: str, tmp_path: Path)
 
 def _pseudo_random(count: int) -> bytes:
     """Lines that pack badly, so that archives have several blocks."""
-    return b"".join(b"<a:%x> <b:> <c:%x> .\n" % (i * 2654435761 % 2**32, i * 40503 % 65537) for i in range(count))
+    return b"".join(
+        b"<a:%x> <b:> <c:%x> .\n" % (i * 2654435761 % 2**32, i * 40503 % 65537)
+        for i in range(count)
+    )
 
 
 @pytest.mark.parametrize("extension", [".nt", ".ttl", ".tsv", ".jsonld", ".rdf"])
@@ -621,7 +772,11 @@ def _pseudo_random(count: int) -> bytes:
 def test_a_truncated_archive_is_told(suffix: str, extension: str, tmp_path: Path) -> None:
     content = {
         ".tsv": _pseudo_random(5000).replace(b" .\n", b"\n").replace(b" ", b"\t"),
-        ".jsonld": b"[" + b",".join(b'{"@id":"a:%x","b:":{"@id":"c:%x"}}' % (i * 2654435761 % 2**32, i) for i in range(5000)) + b"]",
+        ".jsonld": b"["
+        + b",".join(
+            b'{"@id":"a:%x","b:":{"@id":"c:%x"}}' % (i * 2654435761 % 2**32, i) for i in range(5000)
+        )
+        + b"]",
         ".rdf": _family_in_every_syntax()[".rdf"],
     }.get(extension, _pseudo_random(5000))
     packed = PACK[suffix](content)
@@ -630,14 +785,18 @@ def test_a_truncated_archive_is_told(suffix: str, extension: str, tmp_path: Path
         for on_error in ("stop", "skip"):  # an archive cut off is not one bad line among good ones
             with pytest.raises(DataError, match=re.escape(str(path))) as caught:
                 read(written(path, packed[:length]), on_error=on_error)
-            assert not isinstance(caught.value, SyntaxProblem), f"blamed on the text: {caught.value}"
+            assert not isinstance(caught.value, SyntaxProblem), (
+                f"blamed on the text: {caught.value}"
+            )
             assert caught.value.exit_code == 65
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
 @pytest.mark.parametrize("extension", [".nt", ".ttl"])
 def test_a_damaged_archive_is_told(suffix: str, extension: str, tmp_path: Path) -> None:
-    pack = PACK[suffix] if suffix != ".zst" else zstandard.ZstdCompressor(write_checksum=True).compress
+    pack = (
+        PACK[suffix] if suffix != ".zst" else zstandard.ZstdCompressor(write_checksum=True).compress
+    )
     packed = bytearray(pack(_pseudo_random(5000)))
     for i in range(len(packed) // 2, len(packed) // 2 + 200):
         packed[i] ^= 0xA5
@@ -654,7 +813,9 @@ def test_a_plain_file_named_as_an_archive_is_told(suffix: str, tmp_path: Path) -
         read(path)
 
 
-@pytest.mark.parametrize("extension", [".nt", ".nq", ".ttl", ".trig", ".rdf", ".jsonld", ".tsv", ".csv"])
+@pytest.mark.parametrize(
+    "extension", [".nt", ".nq", ".ttl", ".trig", ".rdf", ".jsonld", ".tsv", ".csv"]
+)
 def test_a_binary_file_is_refused(extension: str, tmp_path: Path) -> None:
     content = bytes(i * i * 31 % 251 for i in range(10_000))
     path = written(tmp_path / f"x{extension}", b"\x7fELF\x02\x01\x01\x00" + content)
@@ -677,7 +838,9 @@ def test_a_format_that_does_not_exist_is_refused(family: Path) -> None:
 
 def test_turtle_named_as_ntriples_is_refused_with_a_hint(tmp_path: Path) -> None:
     path = written(tmp_path / "x.nt", "# a comment\n@prefix e: <http://e/> .\ne:a e:b e:c .\n")
-    with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:2: ") + ".*Read as ntriples; --format"):
+    with pytest.raises(
+        SyntaxProblem, match=re.escape(f"{path}:2: ") + ".*Read as ntriples; --format"
+    ):
         read(path)
 
 
@@ -687,7 +850,9 @@ def test_an_empty_directory_is_no_input(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_an_unreadable_directory_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_directory_is_no_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Permissions do not stop root, who may run the tests.
     written(tmp_path / "x.nt", GRAPH)
     (tmp_path / "locked").mkdir()
@@ -703,7 +868,14 @@ def test_an_unreadable_directory_is_no_input(tmp_path: Path, monkeypatch: pytest
         read(tmp_path)
 
 
-@pytest.mark.parametrize(("extension", "text"), [(".nt", b'<a:> <b:> <c:> .\n<a:> <b:> "'), (".ttl", b'<a:> <b:> <c:> .\n<a:> <b:> "'), (".nt", b"")])
+@pytest.mark.parametrize(
+    ("extension", "text"),
+    [
+        (".nt", b'<a:> <b:> <c:> .\n<a:> <b:> "'),
+        (".ttl", b'<a:> <b:> <c:> .\n<a:> <b:> "'),
+        (".nt", b""),
+    ],
+)
 def test_a_line_over_16_mib_is_refused(extension: str, text: bytes, tmp_path: Path) -> None:
     path = written(tmp_path / f"x{extension}", text + b"x" * (17 << 20))
     with pytest.raises(DataError, match=re.escape(str(path)) + ".*16 MiB"):
@@ -714,7 +886,11 @@ XML = (
     '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
     '<rdf:Description rdf:about="a"><e:p rdf:resource="b"/></rdf:Description></rdf:RDF>'
 )
-RELATIVE = {".ttl": "\n<a> <http://e/p> <b> .", ".trig": "\n<g> { <a> <http://e/p> <b> }", ".rdf": "<?xml version='1.0'?>\n" + XML}
+RELATIVE = {
+    ".ttl": "\n<a> <http://e/p> <b> .",
+    ".trig": "\n<g> { <a> <http://e/p> <b> }",
+    ".rdf": "<?xml version='1.0'?>\n" + XML,
+}
 
 
 @pytest.mark.parametrize("extension", RELATIVE)
@@ -722,12 +898,16 @@ def test_relative_iris_need_a_base(extension: str, tmp_path: Path) -> None:
     path = written(tmp_path / f"x{extension}", RELATIVE[extension])
     with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:2: ")):
         read(path)
-    assert read(path, base="http://base/x/").nodes == [("http://base/x/a", "http://e/p", "http://base/x/b")]
+    assert read(path, base="http://base/x/").nodes == [
+        ("http://base/x/a", "http://e/p", "http://base/x/b")
+    ]
 
 
 def test_relative_iris_of_jsonld_take_the_base(tmp_path: Path) -> None:
     path = written(tmp_path / "x.jsonld", '{"@id": "a", "http://e/p": {"@id": "b"}}')
-    assert read(path, base="http://base/x/").nodes == [("http://base/x/a", "http://e/p", "http://base/x/b")]
+    assert read(path, base="http://base/x/").nodes == [
+        ("http://base/x/a", "http://e/p", "http://base/x/b")
+    ]
 
 
 @pytest.mark.parametrize("extension", [".ttl", ".trig", ".rdf", ".jsonld"])
@@ -738,50 +918,88 @@ def test_a_base_that_is_no_iri_is_refused(extension: str, tmp_path: Path) -> Non
 
 
 def test_lenient_reading_keeps_odd_iris(tmp_path: Path) -> None:
-    for name, content in (("x.nt", "<http://e/a b> <b:> <c> .\n"), ("x.ttl", "<http://e/a b> <b:> <http://e/%> ."), ("x.rdf", XML)):
+    for name, content in (
+        ("x.nt", "<http://e/a b> <b:> <c> .\n"),
+        ("x.ttl", "<http://e/a b> <b:> <http://e/%> ."),
+        ("x.rdf", XML),
+    ):
         path = written(tmp_path / name, content)
         with pytest.raises(SyntaxProblem):
             read(path)
-        assert len(read(path, lenient=True, base=None if name == "x.nt" else "http://base/").nodes) == 1, name
+        assert (
+            len(read(path, lenient=True, base=None if name == "x.nt" else "http://base/").nodes)
+            == 1
+        ), name
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_skipping_counts_bad_lines_and_lists_the_first_with_their_numbers(threads: int, tmp_path: Path) -> None:
+def test_skipping_counts_bad_lines_and_lists_the_first_with_their_numbers(
+    threads: int, tmp_path: Path
+) -> None:
     lines = [f"<http://e/s{i}> <http://e/p> <http://e/o{i}> ." for i in range(60_000)]
     bad = [0, 1, 17, 9_999, 10_000, 30_000, 30_001, 45_678, 59_998, 59_999]
     for i in bad:
         lines[i] = "this is no triple"
     path = written(tmp_path / "x.nt", "\n".join(lines))
-    assert path.stat().st_size > 4 * documents.BLOCK
+    assert path.stat().st_size > 4 * lines_module.BLOCK
     reading = read(path, on_error="skip", threads=threads)
     assert len(reading.nodes) == 60_000 - len(bad)
-    assert [problem.place for problem in reading.census.problems] == [f"{path}:{i + 1}" for i in bad]
+    assert [problem.place for problem in reading.census.problems] == [
+        f"{path}:{i + 1}" for i in bad
+    ]
     assert reading.census.errors == len(bad)
     with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:45679: ")):
-        read(written(path, "\n".join(line if i == 45_678 else f"<a:{i}> <b:> <c:> ." for i, line in enumerate(lines))), threads=threads)
+        read(
+            written(
+                path,
+                "\n".join(
+                    line if i == 45_678 else f"<a:{i}> <b:> <c:> ." for i, line in enumerate(lines)
+                ),
+            ),
+            threads=threads,
+        )
 
 
 def test_only_the_first_problems_are_kept_but_all_are_counted(tmp_path: Path) -> None:
-    census = read(written(tmp_path / "x.nt", "bad\n" * 1_000), written(tmp_path / "y.ttl", "<a:> <b:> <c d> .\n" * 3), on_error="skip").census
+    census = read(
+        written(tmp_path / "x.nt", "bad\n" * 1_000),
+        written(tmp_path / "y.ttl", "<a:> <b:> <c d> .\n" * 3),
+        on_error="skip",
+    ).census
     assert census.errors == 1_003
-    assert [problem.place for problem in census.problems] == [f"{tmp_path / 'x.nt'}:{i}" for i in range(1, rdf.PROBLEMS_KEPT + 1)]
+    assert [problem.place for problem in census.problems] == [
+        f"{tmp_path / 'x.nt'}:{i}" for i in range(1, tokenize.PROBLEMS_KEPT + 1)
+    ]
 
 
 @pytest.mark.parametrize("extension", [".ttl", ".trig"])
 def test_skipping_goes_on_behind_an_error_in_turtle(extension: str, tmp_path: Path) -> None:
-    path = written(tmp_path / f"x{extension}", "@prefix e: <http://e/> .\ne:a e:p e:b .\ne:a e:p <a b> .\ne:c e:p e:d .\n")
+    path = written(
+        tmp_path / f"x{extension}",
+        "@prefix e: <http://e/> .\ne:a e:p e:b .\ne:a e:p <a b> .\ne:c e:p e:d .\n",
+    )
     reading = read(path, on_error="skip")
-    assert reading.nodes == [("http://e/a", "http://e/p", "http://e/b"), ("http://e/c", "http://e/p", "http://e/d")]
+    assert reading.nodes == [
+        ("http://e/a", "http://e/p", "http://e/b"),
+        ("http://e/c", "http://e/p", "http://e/d"),
+    ]
     assert [problem.place for problem in reading.census.problems] == [f"{path}:3"]
 
 
 def test_skipping_keeps_what_stands_in_front_of_an_error_in_xml(tmp_path: Path) -> None:
-    text = XML.replace('"a"', '"http://e/a"').replace('"b"', '"http://e/b"').replace("</rdf:RDF>", "\n<rdf:li/>\n</rdf:RDF>")
+    text = (
+        XML.replace('"a"', '"http://e/a"')
+        .replace('"b"', '"http://e/b"')
+        .replace("</rdf:RDF>", "\n<rdf:li/>\n</rdf:RDF>")
+    )
     path = written(tmp_path / "x.rdf", text)
     with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:2: ")):
         read(path)
     reading = read(path, on_error="skip")
-    assert (reading.nodes, reading.census.errors) == ([("http://e/a", "http://e/p", "http://e/b")], 1)
+    assert (reading.nodes, reading.census.errors) == (
+        [("http://e/a", "http://e/p", "http://e/b")],
+        1,
+    )
 
 
 TABLES = {
@@ -803,15 +1021,21 @@ TABLES = {
 
 
 @pytest.mark.parametrize(("text", "message"), TABLES.values(), ids=TABLES)
-def test_tables_that_are_none_are_refused_with_their_line(text: str, message: str, tmp_path: Path) -> None:
+def test_tables_that_are_none_are_refused_with_their_line(
+    text: str, message: str, tmp_path: Path
+) -> None:
     with pytest.raises(SyntaxProblem, match=re.escape(str(tmp_path / message))):
         read(written(tmp_path / message.partition(":")[0], text))
 
 
-@pytest.mark.parametrize("header", ["subject\tpredicate\tobject", "Head\tRelation\tTail", "\ufeffs\tp\to", "h\tr\tt\r"])
+@pytest.mark.parametrize(
+    "header", ["subject\tpredicate\tobject", "Head\tRelation\tTail", "\ufeffs\tp\to", "h\tr\tt\r"]
+)
 def test_the_header_of_a_table_is_passed_over(header: str, tmp_path: Path) -> None:
     assert read(written(tmp_path / "x.tsv", f"{header}\na\tb\tc\n")).nodes == [("a", "b", "c")]
-    assert len(read(written(tmp_path / "y.tsv", "a\tb\tc\ns\tp\to\n")).nodes) == 2  # only as the first line
+    assert (
+        len(read(written(tmp_path / "y.tsv", "a\tb\tc\ns\tp\to\n")).nodes) == 2
+    )  # only as the first line
 
 
 @pytest.mark.parametrize("character", ["\u2028", "\u0085", "\x0b", "\x0c", "\x1c", "\u00a0"])
@@ -855,7 +1079,12 @@ def test_no_thread_outlives_an_error(extension: str, tmp_path: Path) -> None:
 def test_reading_can_stop_early(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     for name in ("x.nt", "x.ttl"):
-        batches = rdf.read_batches(documents.find_documents([written(tmp_path / name, _pseudo_random(200_000))]), Config(), Census(), Progress())
+        batches = tokenize.read_batches(
+            find.find_documents([written(tmp_path / name, _pseudo_random(200_000))]),
+            Config(),
+            Census(),
+            Progress(),
+        )
         assert next(batches) is not None
         batches.close()  # type: ignore[attr-defined]
     assert set(threading.enumerate()) <= before
@@ -870,7 +1099,9 @@ ODD = {
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 @pytest.mark.parametrize("name", ["x.nt", "x.nq", "x.ttl", "x.trig"])
-def test_iris_that_could_be_taken_for_something_else_are_refused_even_leniently(name: str, odd: str, tmp_path: Path) -> None:
+def test_iris_that_could_be_taken_for_something_else_are_refused_even_leniently(
+    name: str, odd: str, tmp_path: Path
+) -> None:
     path = written(tmp_path / name, f"_:x <a:p> <a:o> .\n<a:s> <a:p> {odd} .\n")
     with pytest.raises(SyntaxProblem):
         read(path, lenient=True)
@@ -879,14 +1110,19 @@ def test_iris_that_could_be_taken_for_something_else_are_refused_even_leniently(
 
 def test_a_line_does_not_become_valid_by_what_stands_before_it(tmp_path: Path) -> None:
     """The tokenizer guesses terms from the lines before: a blank node in angle brackets is none of them."""
-    path = written(tmp_path / "x.nt", "_:x <a:p> _:x .\n<_:x> <a:p> <_:x> .\n_:x <a:p> <_:x> .\n_:x <_:x> _:x .\n")
+    path = written(
+        tmp_path / "x.nt",
+        "_:x <a:p> _:x .\n<_:x> <a:p> <_:x> .\n_:x <a:p> <_:x> .\n_:x <_:x> _:x .\n",
+    )
     assert read(path, on_error="skip").census.errors == 3
 
 
-def test_hidden_files_and_embeddings_in_a_directory_are_not_read_and_others_are_counted(family: Path, tmp_path: Path) -> None:
+def test_hidden_files_and_embeddings_in_a_directory_are_not_read_and_others_are_counted(
+    family: Path, tmp_path: Path
+) -> None:
     for name in (".hidden.nt", "package.json", "notes.md"):
         (tmp_path / name).write_text("not RDF")
-    pipeline.embed_to(tmp_path / "out", family, Config(dimensions=2))
-    assert [document.name for document in documents.find_documents([tmp_path])] == [str(family)]
-    assert documents.count_passed_over([tmp_path]) == 2
-    assert pipeline.read_census(tmp_path, Config()).files_passed_over == 2
+    embed_module.embed_to(tmp_path / "out", family, Config(dimensions=2))
+    assert [document.name for document in find.find_documents([tmp_path])] == [str(family)]
+    assert find.count_passed_over([tmp_path]) == 2
+    assert embed_module.read_census(tmp_path, Config()).files_passed_over == 2

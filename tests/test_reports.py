@@ -10,14 +10,27 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from pyke import plots
 from pyke.errors import UsageError, WriteError
-from pyke.reports import Table, page, write_report
+from pyke.use import figures
+from pyke.use.reports import Table, page, write_report
 
-SCORES = {"in-graph": {"PYKE": {1: 0.9, 10: 0.8}, "SVD": {1: 0.5, 10: 0.4}}, "held-out": {"PYKE": {1: 0.7, 5: 0.6}, "SVD": {1: 0.1}}}
-TRIALS: list[dict[str, Any]] = [{"k": 5, "omega": 0.5, "score": 0.5}, {"k": 50, "omega": 1.5, "score": None}, {"k": 99, "omega": 2.5, "score": 0.7}]
+SCORES = {
+    "in-graph": {"PYKE": {1: 0.9, 10: 0.8}, "SVD": {1: 0.5, 10: 0.4}},
+    "held-out": {"PYKE": {1: 0.7, 5: 0.6}, "SVD": {1: 0.1}},
+}
+TRIALS: list[dict[str, Any]] = [
+    {"k": 5, "omega": 0.5, "score": 0.5},
+    {"k": 50, "omega": 1.5, "score": None},
+    {"k": 99, "omega": 2.5, "score": 0.7},
+]
 EVIL = '<script>alert("1")</script> & <b>'
-TABLE = Table(f"title {EVIL}", ["method", f"column {EVIL}"], [["a", f"cell {EVIL}"], ["b", "0.5"]], f"note {EVIL}", frozenset({(1, 1)}))
+TABLE = Table(
+    f"title {EVIL}",
+    ["method", f"column {EVIL}"],
+    [["a", f"cell {EVIL}"], ["b", "0.5"]],
+    f"note {EVIL}",
+    frozenset({(1, 1)}),
+)
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -59,16 +72,16 @@ class Read(HTMLParser):
 
 
 FIGURES = {
-    "scores": lambda: plots.scores_over_mu(SCORES),
-    "one line": lambda: plots.scores_over_mu({"in-graph": {"x": {1: 0.5}}}),
-    "no line": lambda: plots.scores_over_mu({"in-graph": {}, "held-out": {}}),
-    "trials": lambda: plots.trials_figure(TRIALS, ["k", "omega"], 0.4),
-    "no trial": lambda: plots.trials_figure([{**TRIALS[0], "score": None}], ["k", "omega"], None),
+    "scores": lambda: figures.scores_over_mu(SCORES),
+    "one line": lambda: figures.scores_over_mu({"in-graph": {"x": {1: 0.5}}}),
+    "no line": lambda: figures.scores_over_mu({"in-graph": {}, "held-out": {}}),
+    "trials": lambda: figures.trials_figure(TRIALS, ["k", "omega"], 0.4),
+    "no trial": lambda: figures.trials_figure([{**TRIALS[0], "score": None}], ["k", "omega"], None),
 }
 
 
 def test_a_page_is_well_formed_and_says_what_it_is_given() -> None:
-    text = page(f"Report {EVIL}", [TABLE, TABLE], plots.scores_over_mu(SCORES))
+    text = page(f"Report {EVIL}", [TABLE, TABLE], figures.scores_over_mu(SCORES))
     read = Read(text)
     assert "script" not in read.seen
     assert "b" not in read.seen
@@ -89,30 +102,38 @@ def test_a_page_needs_nothing_else(figure: Any) -> None:
             assert (value or "").startswith(("#", "data:")), (name, value)
     assert not re.findall(r"url\((?!['\"]?#)|@import", text)
     # Names of vocabularies, and the program's home page as a text: nothing that a browser opens.
-    addresses = {value for name, value in read.attributes if value and "://" in value and not name.startswith("xmlns")}
+    addresses = {
+        value
+        for name, value in read.attributes
+        if value and "://" in value and not name.startswith("xmlns")
+    }
     assert addresses <= {"http://purl.org/dc/dcmitype/StillImage"}
 
 
 @pytest.mark.parametrize("name", ["scores", "trials"])
-@pytest.mark.parametrize("form", plots.FORMATS)
-def test_a_figure_is_the_same_in_every_run(name: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("form", figures.FORMATS)
+def test_a_figure_is_the_same_in_every_run(
+    name: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also a second later: the clock of matplotlib's files is the environment's, if that has one."""
     drawn = []
     for clock in ("1000000000", "1500000000"):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", clock)
-        drawn.append(plots.drawn(FIGURES[name](), form))
+        drawn.append(figures.drawn(FIGURES[name](), form))
     assert drawn[0] == drawn[1]
     assert drawn[0].startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[form])
 
 
 def test_drawing_leaves_the_settings_of_others_as_they_were() -> None:
     before = dict(mpl.rcParams.items())
-    plots.drawn(plots.scores_over_mu(SCORES), "svg")
-    assert {name: value for name, value in mpl.rcParams.items() if name != "backend"} == {k: v for k, v in before.items() if k != "backend"}
+    figures.drawn(figures.scores_over_mu(SCORES), "svg")
+    assert {name: value for name, value in mpl.rcParams.items() if name != "backend"} == {
+        k: v for k, v in before.items() if k != "backend"
+    }
 
 
 def test_the_lines_of_a_figure_are_the_scores() -> None:
-    figure = plots.scores_over_mu(SCORES)
+    figure = figures.scores_over_mu(SCORES)
     first, second = figure.axes
     assert [list(line.get_ydata()) for line in first.lines] == [[0.9, 0.8], [0.5, 0.4]]
     assert [label.get_text() for label in second.get_xticklabels()] == ["1", "5"]
@@ -122,31 +143,44 @@ def test_the_lines_of_a_figure_are_the_scores() -> None:
 
 def test_as_many_methods_as_there_are_can_be_told_apart() -> None:
     lines = {f"method {number}": {1: 0.5} for number in range(13)}
-    axes = plots.scores_over_mu({"in-graph": lines}).axes[0]
+    axes = figures.scores_over_mu({"in-graph": lines}).axes[0]
     assert len({(line.get_color(), line.get_marker()) for line in axes.lines}) == 13
 
 
 def test_the_points_of_trials_are_those_that_did_not_diverge() -> None:
-    figure = plots.trials_figure(TRIALS, ["k", "omega"], 0.4)
-    assert [axes.collections[0].get_offsets().tolist() for axes in figure.axes] == [[[5, 0.5], [99, 0.7]], [[0.5, 0.5], [2.5, 0.7]]]
+    figure = figures.trials_figure(TRIALS, ["k", "omega"], 0.4)
+    assert [axes.collections[0].get_offsets().tolist() for axes in figure.axes] == [
+        [[5, 0.5], [99, 0.7]],
+        [[0.5, 0.5], [2.5, 0.7]],
+    ]
     assert [list(axes.lines[0].get_ydata()) for axes in figure.axes] == [[0.4, 0.4]] * 2
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.HTM", "a.png", "a.SVG", "a.pdf"])
 def test_the_extension_says_what_is_written(tmp_path: Path, name: str) -> None:
-    write_report(tmp_path / "new folder" / name, "Report", [TABLE], plots.scores_over_mu(SCORES))
+    write_report(tmp_path / "new folder" / name, "Report", [TABLE], figures.scores_over_mu(SCORES))
     begin = (tmp_path / "new folder" / name).read_bytes()[:9]
-    assert begin.startswith({"html": b"<!doctype", "htm": b"<!doctype", "png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[name[2:].lower()])
+    assert begin.startswith(
+        {
+            "html": b"<!doctype",
+            "htm": b"<!doctype",
+            "png": b"\x89PNG",
+            "svg": b"<?xml",
+            "pdf": b"%PDF",
+        }[name[2:].lower()]
+    )
 
 
 @pytest.mark.parametrize("name", ["a.xyz", "a.jpg", "a.json"])
 def test_another_extension_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="png, svg, pdf"):
-        write_report(tmp_path / name, "Report", [TABLE], plots.scores_over_mu(SCORES))
+        write_report(tmp_path / name, "Report", [TABLE], figures.scores_over_mu(SCORES))
     assert not list(tmp_path.iterdir())
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError, match=r"a\.html"):
-        write_report(tmp_path / "file" / "a.html", "Report", [TABLE], plots.scores_over_mu(SCORES))
+        write_report(
+            tmp_path / "file" / "a.html", "Report", [TABLE], figures.scores_over_mu(SCORES)
+        )

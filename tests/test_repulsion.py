@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import oracle
-from pyke.graph import Matrix, Repellers
-from pyke.repulsion import BLOCK_ROWS, POOL, draw_repellers
+from pyke.core.arrays import BLOCK_ROWS, Matrix, Repellers
+from pyke.springs.repellers import POOL, draw_repellers
 from test_ids import many
 
 
@@ -30,7 +30,9 @@ def chosen(repellers: Repellers, x: int) -> list[int]:
 def assert_valid(similar: NDArray[np.bool_], wanted: int, seed: int = 0) -> None:
     repellers = draw_repellers(matrix_of(similar), wanted, seed, 1)
     for x in range(len(similar)):
-        assert oracle.may_repel(x, chosen(repellers, x), np.flatnonzero(similar[x]).tolist(), len(similar), wanted), x
+        assert oracle.may_repel(
+            x, chosen(repellers, x), np.flatnonzero(similar[x]).tolist(), len(similar), wanted
+        ), x
 
 
 def with_hubs(particles: int, seed: int) -> NDArray[np.bool_]:
@@ -48,9 +50,13 @@ def with_hubs(particles: int, seed: int) -> NDArray[np.bool_]:
 
 @given(st.integers(0, 12), st.integers(0, 15), st.integers(0, 2**64 - 1), st.data())
 @many(300)
-def test_repellers_are_valid_in_small_graphs(particles: int, wanted: int, seed: int, data: st.DataObject) -> None:
+def test_repellers_are_valid_in_small_graphs(
+    particles: int, wanted: int, seed: int, data: st.DataObject
+) -> None:
     similar = np.zeros((particles, particles), bool)
-    for x, y in data.draw(st.lists(st.tuples(*[st.integers(0, particles - 1)] * 2))) if particles else []:
+    for x, y in (
+        data.draw(st.lists(st.tuples(*[st.integers(0, particles - 1)] * 2))) if particles else []
+    ):
         similar[x, y] = similar[y, x] = x != y
     assert_valid(similar, wanted, seed)
 
@@ -75,11 +81,16 @@ def deviation(counts: Counter[int], eligible: list[int], wanted: int, rounds: in
     m = len(eligible)
     share = wanted / m
     # Each is drawn or not in a round, so the variance of a count is rounds · share · (1 − share).
-    squares = sum((counts[y] - rounds * share) ** 2 for y in eligible) / (rounds * share * (1 - share))
+    squares = sum((counts[y] - rounds * share) ** 2 for y in eligible) / (
+        rounds * share * (1 - share)
+    )
     return float((squares * (m - 1) / m - (m - 1)) / (2 * (m - 1)) ** 0.5)
 
 
-@pytest.mark.parametrize(("particles", "x", "wanted"), [(40, 7, 8), (600, 7, 8), (600, 598, 8), (600, 1, 2), (300, 7, 45)])
+@pytest.mark.parametrize(
+    ("particles", "x", "wanted"),
+    [(40, 7, 8), (600, 7, 8), (600, 598, 8), (600, 1, 2), (300, 7, 45)],
+)
 def test_every_eligible_particle_repels_as_often(particles: int, x: int, wanted: int) -> None:
     """In the pool of all, in pools of some, and for hubs, which draw beside their pool (598 from 20, 1 from 3)."""
     table = with_hubs(particles, 2)
@@ -96,7 +107,10 @@ def test_the_number_of_threads_changes_no_repeller() -> None:
     similar = matrix_of(with_hubs(2 * BLOCK_ROWS + 76, 3))
     first, *others = [draw_repellers(similar, 8, 1, threads) for threads in (1, 2, 3)]
     for other in others:
-        assert all(np.array_equal(a, b) for a, b in zip(vars(first).values(), vars(other).values(), strict=True))
+        assert all(
+            np.array_equal(a, b)
+            for a, b in zip(vars(first).values(), vars(other).values(), strict=True)
+        )
 
 
 def test_rows_and_seeds_draw_differently() -> None:

@@ -11,15 +11,15 @@ import pytest
 
 from conftest import FAMILY, crafts
 from oracle import RDF_TYPE
-from pyke import springs
-from pyke.checkpoints import Checkpoints
 from pyke.config import Config
+from pyke.core.arrays import Floats
 from pyke.errors import DataError, MissingLibrary, UsageError
 from pyke.evaluate import rivals
 from pyke.evaluate.rivals import METHODS, Job, Method
-from pyke.graph import Floats
-from pyke.pipeline import Run
+from pyke.pipeline.checkpoints import Checkpoints
+from pyke.pipeline.embed import Run
 from pyke.springs.ppmi import ppmi_similarities
+from pyke.springs.strongest import by_rows
 from test_ids import as_text, graph_of
 
 LITERALS = '<http://e/anna> <http://e/age> "7" .\n<http://e/heinz> <http://e/age> "9" .\n'
@@ -52,7 +52,10 @@ def test_a_method_gives_a_finite_vector_for_each_term_and_the_same_again(name: s
     assert found.dtype == np.float32
     assert np.isfinite(found).all()
     assert (vectors_of(name, work) == found).all(), "one seed, one thread: the same bits"
-    subjects = [work.graph.terms.id(f"http://e/{who}") for who in ("stefan", "markus", "anna", "heinz", "michelle")]
+    subjects = [
+        work.graph.terms.id(f"http://e/{who}")
+        for who in ("stefan", "markus", "anna", "heinz", "michelle")
+    ]
     assert found[subjects].any(axis=1).all()
     assert len(np.unique(found[subjects], axis=0)) > 1
 
@@ -73,8 +76,13 @@ def test_another_seed_gives_other_vectors_and_more_threads_do_not(name: str) -> 
     assert name == "svd" or (vectors_of(name, job(text, seed=1)) != found).any()
 
 
-@pytest.mark.parametrize(("name", "preset", "more"), [("pyke", "default", {}), ("paper", "paper", {}), ("ppmi", "default", {"similarity": "ppmi"})])
-def test_our_own_methods_are_embeddings_with_the_same_dimensions(name: str, preset: str, more: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "preset", "more"),
+    [("pyke", "default", {}), ("paper", "paper", {}), ("ppmi", "default", {"similarity": "ppmi"})],
+)
+def test_our_own_methods_are_embeddings_with_the_same_dimensions(
+    name: str, preset: str, more: dict[str, str]
+) -> None:
     work = job(crafts(6), seed=3)
     config = Config.preset(preset, dimensions=10, seed=3, threads=1, **more)
     assert (METHODS[name].run(work) == Run(None, config).embed_graph(work.graph).vectors).all()
@@ -91,7 +99,7 @@ def test_svd_gives_the_part_of_the_matrix_that_its_rank_allows(dimensions: int) 
     """Its vectors' products are those of the greatest singular values; more dimensions than terms are filled with zeros."""
     work = job(crafts(8), dimensions=dimensions)
     found = vectors_of("svd", work).astype(np.float64)
-    rows = springs.by_rows(ppmi_similarities(work.graph))
+    rows = by_rows(ppmi_similarities(work.graph))
     matrix = np.zeros((rows.rows, rows.rows))
     matrix[np.repeat(np.arange(rows.rows), np.diff(rows.offsets)), rows.columns] = rows.values
     values = np.linalg.svd(matrix, compute_uv=False)
@@ -100,7 +108,9 @@ def test_svd_gives_the_part_of_the_matrix_that_its_rank_allows(dimensions: int) 
     # The lengths of the columns are the roots of the singular values.
     assert np.sort((found**2).sum(axis=0))[::-1][:rank] == pytest.approx(values[:rank], abs=1e-4)
     products = found.T @ found
-    assert np.abs(products - np.diag(np.diag(products))).max() < 1e-3, "the columns stand upright on one another"
+    assert np.abs(products - np.diag(np.diag(products))).max() < 1e-3, (
+        "the columns stand upright on one another"
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -116,7 +126,16 @@ def test_a_job_has_the_triples_between_terms() -> None:
 
 
 def test_walks_follow_triples_from_every_entity_and_end_where_none_leads_on() -> None:
-    work = job(as_text([("e:a", "e:p", "e:b"), ("e:b", "e:q", "e:c"), ("e:b", "e:p", "e:a"), ("e:c", "e:p", "e:d")]))
+    work = job(
+        as_text(
+            [
+                ("e:a", "e:p", "e:b"),
+                ("e:b", "e:q", "e:c"),
+                ("e:b", "e:p", "e:a"),
+                ("e:c", "e:p", "e:d"),
+            ]
+        )
+    )
     triples = {tuple(map(str, triple)) for triple in work.triples.tolist()}
     walks = list(rivals._walks(work))
     entities = {str(work.graph.terms.id(name)) for name in ("e:a", "e:b", "e:c", "e:d")}
@@ -125,7 +144,9 @@ def test_walks_follow_triples_from_every_entity_and_end_where_none_leads_on() ->
         steps = [tuple(walk[at : at + 3]) for at in range(0, len(walk) - 1, 2)]
         assert set(steps) <= triples
         assert len(steps) <= rivals.DEPTH
-        assert len(steps) == rivals.DEPTH or not [triple for triple in triples if triple[0] == walk[-1]]
+        assert len(steps) == rivals.DEPTH or not [
+            triple for triple in triples if triple[0] == walk[-1]
+        ]
     assert walks == list(rivals._walks(work))
     # Both ways out of b are taken.
     b = str(work.graph.terms.id("e:b"))
@@ -161,7 +182,9 @@ def kept(tmp_path: Path) -> Path:
 SETTINGS = json.dumps(Config(dimensions=3, threads=1).as_dict())
 
 
-def test_vectors_are_written_with_the_time_and_the_memory_they_took(kept: Path, tmp_path: Path) -> None:
+def test_vectors_are_written_with_the_time_and_the_memory_they_took(
+    kept: Path, tmp_path: Path
+) -> None:
     rivals.main("random", str(kept), str(tmp_path / "out"), SETTINGS)
     vectors = np.load(tmp_path / "out" / "vectors.npy")
     assert (vectors == METHODS["random"].run(job(dimensions=3))).all()
@@ -170,14 +193,24 @@ def test_vectors_are_written_with_the_time_and_the_memory_they_took(kept: Path, 
     assert manifest["peak_bytes"] > 10**7
 
 
-def test_a_library_that_is_not_installed_is_named(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gensim.models", None)  # what the adapter imports; gensim itself may be loaded by now
+def test_a_library_that_is_not_installed_is_named(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(
+        sys.modules, "gensim.models", None
+    )  # what the adapter imports; gensim itself may be loaded by now
     with pytest.raises(MissingLibrary, match=r"RDF2Vec needs gensim.*pyke-embeddings\[baselines\]"):
         rivals.main("rdf2vec", str(kept), str(tmp_path / "out"), SETTINGS)
 
 
-def test_numbers_that_are_not_finite_are_refused(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, "random", Method("nonsense", lambda work: np.full((len(work.graph.terms), 3), np.nan, np.float32)))
+def test_numbers_that_are_not_finite_are_refused(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(
+        METHODS,
+        "random",
+        Method("nonsense", lambda work: np.full((len(work.graph.terms), 3), np.nan, np.float32)),
+    )
     with pytest.raises(DataError, match="nonsense gave numbers that are not finite"):
         rivals.main("random", str(kept), str(tmp_path / "out"), SETTINGS)
     assert not (tmp_path / "out").exists()

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from pyke import documents, files, rdf
 from pyke.config import Config
+from pyke.core import inputs
+from pyke.core.progress import Progress
 from pyke.errors import DataError, SyntaxProblem
-from pyke.graph import Census
-from pyke.progress import Progress
-from pyke.sandbox import GREATEST_JSON_DEPTH, GREATEST_XML_DEPTH, Refused, check_json
+from pyke.graph.graph import Census
+from pyke.read import find, parse, tokenize
+from pyke.read.sandbox import GREATEST_JSON_DEPTH, GREATEST_XML_DEPTH, Refused, check_json
 from test_rdf import PACK, read, written
 
 ROOM = 512 << 20  # of address space; a document that is refused for what it is must not need more
@@ -36,37 +37,92 @@ def about(text: str) -> str:
     return f'<rdf:Description rdf:about="http://e/a"><e:p>{text}</e:p></rdf:Description>'
 
 
-LAUGHS = '<!ENTITY l0 "ha">' + "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 12))
+LAUGHS = '<!ENTITY l0 "ha">' + "".join(
+    f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 12)
+)
 LONG, SHORT = (f'[<!ENTITY a "{"x" * length}">]' for length in (100_000, 4_000))
 
 ATTACKS = {
-    "billion laughs.rdf": (xml(about("&l11;"), f"[{LAUGHS}]"), "'l1' is long or made of other entities"),
-    "billion laughs in an attribute.rdf": (xml('<rdf:Description rdf:about="http://e/&l11;"/>', f"[{LAUGHS}]"), "'l1' is long or made"),
+    "billion laughs.rdf": (
+        xml(about("&l11;"), f"[{LAUGHS}]"),
+        "'l1' is long or made of other entities",
+    ),
+    "billion laughs in an attribute.rdf": (
+        xml('<rdf:Description rdf:about="http://e/&l11;"/>', f"[{LAUGHS}]"),
+        "'l1' is long or made",
+    ),
     "quadratic blow-up.rdf": (xml(about("&a;" * 100_000), LONG), "'a' is long or made"),
-    "quadratic blow-up of a shorter entity.rdf": (xml(about("&a;" * 200_000), SHORT), "amplification"),
-    "quadratic blow-up in an attribute.rdf": (xml(f'<rdf:Description rdf:about="http://e/{"&a;" * 200_000}"/>', SHORT), "amplification"),
-    "quadratic blow-up over many lines.rdf": (xml(f"{about('&a;' * 100)}\n" * 2_000, SHORT), "amplification"),
-    "parameter entities.rdf": (xml(about("x"), '[<!ENTITY % a "x"> <!ENTITY % b "%a;%a;">]'), "parameter entity"),
-    "file as entity.rdf": (xml(about("&x;"), '[<!ENTITY x SYSTEM "file:///etc/passwd">]'), "ENTITY"),
-    "address as entity.rdf": (xml(about("&x;"), f'[<!ENTITY x SYSTEM "{PORT_OF_NOBODY}/x">]'), "ENTITY"),
-    "external parameter entity.rdf": (xml(about("x"), f'[<!ENTITY % x SYSTEM "{PORT_OF_NOBODY}/x"> %x;]'), "ENTITY"),
-    "entity of an external definition.rdf": (xml(about("&x;"), f'SYSTEM "{PORT_OF_NOBODY}/x.dtd"'), "entity `x`"),
-    "deep elements.rdf": (xml("<e:C><e:p>" * 50_000 + "</e:p></e:C>" * 50_000), f"deeper than {GREATEST_XML_DEPTH}"),
+    "quadratic blow-up of a shorter entity.rdf": (
+        xml(about("&a;" * 200_000), SHORT),
+        "amplification",
+    ),
+    "quadratic blow-up in an attribute.rdf": (
+        xml(f'<rdf:Description rdf:about="http://e/{"&a;" * 200_000}"/>', SHORT),
+        "amplification",
+    ),
+    "quadratic blow-up over many lines.rdf": (
+        xml(f"{about('&a;' * 100)}\n" * 2_000, SHORT),
+        "amplification",
+    ),
+    "parameter entities.rdf": (
+        xml(about("x"), '[<!ENTITY % a "x"> <!ENTITY % b "%a;%a;">]'),
+        "parameter entity",
+    ),
+    "file as entity.rdf": (
+        xml(about("&x;"), '[<!ENTITY x SYSTEM "file:///etc/passwd">]'),
+        "ENTITY",
+    ),
+    "address as entity.rdf": (
+        xml(about("&x;"), f'[<!ENTITY x SYSTEM "{PORT_OF_NOBODY}/x">]'),
+        "ENTITY",
+    ),
+    "external parameter entity.rdf": (
+        xml(about("x"), f'[<!ENTITY % x SYSTEM "{PORT_OF_NOBODY}/x"> %x;]'),
+        "ENTITY",
+    ),
+    "entity of an external definition.rdf": (
+        xml(about("&x;"), f'SYSTEM "{PORT_OF_NOBODY}/x.dtd"'),
+        "entity `x`",
+    ),
+    "deep elements.rdf": (
+        xml("<e:C><e:p>" * 50_000 + "</e:p></e:C>" * 50_000),
+        f"deeper than {GREATEST_XML_DEPTH}",
+    ),
     "deep elements, open.rdf": (xml("<e:C><e:p>" * 50_000), f"deeper than {GREATEST_XML_DEPTH}"),
-    "deep literal.rdf": (xml(f'<e:C><e:p rdf:parseType="Literal">{"<a>" * 100_000}</e:p></e:C>'), f"deeper than {GREATEST_XML_DEPTH}"),
+    "deep literal.rdf": (
+        xml(f'<e:C><e:p rdf:parseType="Literal">{"<a>" * 100_000}</e:p></e:C>'),
+        f"deeper than {GREATEST_XML_DEPTH}",
+    ),
     "deep arrays.jsonld": ("[" * 100_000, f"deeper than {GREATEST_JSON_DEPTH}"),
-    "deep objects.jsonld": ('{"http://e/p":' * 100_000 + "1" + "}" * 100_000, f"deeper than {GREATEST_JSON_DEPTH}"),
-    "deep contexts.jsonld": ('{"@context":' * 3_500 + "{}" + "}" * 3_500, f"deeper than {GREATEST_JSON_DEPTH}"),
-    "deep behind strings.jsonld": ('["]", "\\"]", ' * 100_000, f"deeper than {GREATEST_JSON_DEPTH}"),
-    "remote context.jsonld": (f'{{"@context": "{PORT_OF_NOBODY}/c", "name": "x"}}', "remote context"),
+    "deep objects.jsonld": (
+        '{"http://e/p":' * 100_000 + "1" + "}" * 100_000,
+        f"deeper than {GREATEST_JSON_DEPTH}",
+    ),
+    "deep contexts.jsonld": (
+        '{"@context":' * 3_500 + "{}" + "}" * 3_500,
+        f"deeper than {GREATEST_JSON_DEPTH}",
+    ),
+    "deep behind strings.jsonld": (
+        '["]", "\\"]", ' * 100_000,
+        f"deeper than {GREATEST_JSON_DEPTH}",
+    ),
+    "remote context.jsonld": (
+        f'{{"@context": "{PORT_OF_NOBODY}/c", "name": "x"}}',
+        "remote context",
+    ),
     "file as context.jsonld": ('{"@context": "file:///etc/passwd", "name": "x"}', "remote context"),
-    "imported context.jsonld": (f'{{"@context": {{"@version": 1.1, "@import": "{PORT_OF_NOBODY}/c"}}, "name": "x"}}', "remote context"),
+    "imported context.jsonld": (
+        f'{{"@context": {{"@version": 1.1, "@import": "{PORT_OF_NOBODY}/c"}}, "name": "x"}}',
+        "remote context",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_is_refused_for_what_it_is(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "SANDBOX_MEMORY", ROOM)
+def test_an_attack_is_refused_for_what_it_is(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse, "SANDBOX_MEMORY", ROOM)
     text, reason = ATTACKS[name]
     path = written(tmp_path / name, text)
     began = time.perf_counter()
@@ -75,13 +131,18 @@ def test_an_attack_is_refused_for_what_it_is(name: str, tmp_path: Path, monkeypa
     assert time.perf_counter() - began < SOON
     assert reason in str(caught.value)
     census = read(path, written(tmp_path / "good.nt", "<a:> <b:> <c:> ."), on_error="skip").census
-    assert (census.errors, census.problems[0].message.count(reason)) == (1, 1)  # told, and the next document is read
+    assert (census.errors, census.problems[0].message.count(reason)) == (
+        1,
+        1,
+    )  # told, and the next document is read
 
 
 SLOW = {
     "one long comment": xml(f"<!-- {'x' * (4 << 20)} -->"),
     "one long attribute": xml(f'<rdf:Description rdf:about="http://e/{"x" * (4 << 20)}"/>'),
-    "many attributes": xml("<rdf:Description " + " ".join(f'e:a{i}="x"' for i in range(60_000)) + "/>"),
+    "many attributes": xml(
+        "<rdf:Description " + " ".join(f'e:a{i}="x"' for i in range(60_000)) + "/>"
+    ),
 }
 
 
@@ -98,22 +159,48 @@ def test_what_is_no_attack_is_read(tmp_path: Path) -> None:
     owl = "http://www.w3.org/2002/07/owl#"
     # As Protégé writes it.
     protege = f'[\n<!ENTITY owl "{owl}" >\n<!ENTITY xsd "http://www.w3.org/2001/XMLSchema#" >]'
-    text = xml('<rdf:Description rdf:about="http://e/a"><rdf:type rdf:resource="&owl;Class"/></rdf:Description>', protege)
-    assert read(written(tmp_path / "x.owl", text)).nodes == [("http://e/a", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", owl + "Class")]
+    text = xml(
+        '<rdf:Description rdf:about="http://e/a"><rdf:type rdf:resource="&owl;Class"/></rdf:Description>',
+        protege,
+    )
+    assert read(written(tmp_path / "x.owl", text)).nodes == [
+        ("http://e/a", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", owl + "Class")
+    ]
     assert len(read(written(tmp_path / "x.rdf", xml(about("&lt;&amp;&#233;")))).literals) == 1
     depth = GREATEST_XML_DEPTH // 2 - 1
-    assert len(read(written(tmp_path / "deep.rdf", xml("<e:C><e:p>" * depth + "</e:p></e:C>" * depth))).nodes) == 2 * depth - 1
+    assert (
+        len(
+            read(
+                written(tmp_path / "deep.rdf", xml("<e:C><e:p>" * depth + "</e:p></e:C>" * depth))
+            ).nodes
+        )
+        == 2 * depth - 1
+    )
     depth = GREATEST_JSON_DEPTH - 1
     nested = '{"http://e/p":' * depth + '{"@id": "http://e/x"}' + "}" * depth
     assert len(read(written(tmp_path / "deep.jsonld", nested)).nodes) == depth
     brackets = json.dumps({"@id": "http://e/a", "http://e/p": '[{"\\' * 10_000})
     assert len(read(written(tmp_path / "brackets.jsonld", brackets)).literals) == 1
     # The definition is outside and not needed.
-    assert len(read(written(tmp_path / "dtd.rdf", xml(about("x"), f'SYSTEM "{PORT_OF_NOBODY}/x.dtd"'))).literals) == 1
+    assert (
+        len(
+            read(
+                written(tmp_path / "dtd.rdf", xml(about("x"), f'SYSTEM "{PORT_OF_NOBODY}/x.dtd"'))
+            ).literals
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "fine"), [("[" * 200 + "]" * 200, True), ("[" * 201, False), ("[]" * 1000, True), ('"' + "[" * 999 + '"', True), ("[{" * 101, False)]
+    ("text", "fine"),
+    [
+        ("[" * 200 + "]" * 200, True),
+        ("[" * 201, False),
+        ("[]" * 1000, True),
+        ('"' + "[" * 999 + '"', True),
+        ("[{" * 101, False),
+    ],
 )
 def test_depth_of_json_is_counted_outside_strings(text: str, fine: bool) -> None:
     if fine:
@@ -125,17 +212,26 @@ def test_depth_of_json_is_counted_outside_strings(text: str, fine: bool) -> None
 
 @pytest.mark.parametrize("memory", [1 << 20, 40 << 20, 120 << 20])
 @pytest.mark.parametrize("extension", [".rdf", ".jsonld"])
-def test_a_parser_without_memory_is_told_whatever_way_it_dies(memory: int, extension: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "SANDBOX_MEMORY", memory)
-    content = xml(about("x" * (64 << 20))) if extension == ".rdf" else json.dumps({"@id": "http://e/a", "http://e/p": "x" * (64 << 20)})
+def test_a_parser_without_memory_is_told_whatever_way_it_dies(
+    memory: int, extension: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse, "SANDBOX_MEMORY", memory)
+    content = (
+        xml(about("x" * (64 << 20)))
+        if extension == ".rdf"
+        else json.dumps({"@id": "http://e/a", "http://e/p": "x" * (64 << 20)})
+    )
     path = written(tmp_path / f"x{extension}", content)
     with pytest.raises(DataError, match=re.escape(str(path))):
         read(path)
 
 
 def test_no_child_outlives_the_reading(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.rdf", xml("".join(f'<e:C rdf:about="http://e/{i}"/>\n' for i in range(200_000))))
-    batches = rdf.read_batches(documents.find_documents([path]), Config(), Census(), Progress())
+    path = written(
+        tmp_path / "x.rdf",
+        xml("".join(f'<e:C rdf:about="http://e/{i}"/>\n' for i in range(200_000))),
+    )
+    batches = tokenize.read_batches(find.find_documents([path]), Config(), Census(), Progress())
     assert next(batches) is not None
     assert _children()
     batches.close()  # type: ignore[attr-defined]
@@ -143,31 +239,52 @@ def test_no_child_outlives_the_reading(tmp_path: Path) -> None:
 
 
 def _children() -> list[str]:
-    return [child for path in Path("/proc/self/task").glob("*/children") for child in path.read_text().split()]
+    return [
+        child
+        for path in Path("/proc/self/task").glob("*/children")
+        for child in path.read_text().split()
+    ]
 
 
-BOMBS = {".nt": "", ".ttl": "", ".trig": "", ".tsv": "", ".rdf": "<?xml version='1.0'?>", ".jsonld": '[{"@id": "a:"'}
+BOMBS = {
+    ".nt": "",
+    ".ttl": "",
+    ".trig": "",
+    ".tsv": "",
+    ".rdf": "<?xml version='1.0'?>",
+    ".jsonld": '[{"@id": "a:"',
+}
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
 @pytest.mark.parametrize("extension", BOMBS)
-def test_a_decompression_bomb_is_refused(extension: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "RATIO_COUNTS_FROM", 1 << 16)
-    monkeypatch.setattr(files, "GREATEST_RATIO", 50)
-    path = written(tmp_path / f"x{extension}{suffix}", PACK[suffix](BOMBS[extension].encode() + b"\n" * (8 << 20)))
+def test_a_decompression_bomb_is_refused(
+    extension: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "RATIO_COUNTS_FROM", 1 << 16)
+    monkeypatch.setattr(inputs, "GREATEST_RATIO", 50)
+    path = written(
+        tmp_path / f"x{extension}{suffix}",
+        PACK[suffix](BOMBS[extension].encode() + b"\n" * (8 << 20)),
+    )
     with pytest.raises(DataError, match=re.escape(str(path)) + ".*decompression bomb") as caught:
         read(path)
     assert not isinstance(caught.value, SyntaxProblem)  # there is no line to leave out
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
-def test_a_bomb_is_noticed_at_its_limit(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "RATIO_COUNTS_FROM", 1 << 20)
+def test_a_bomb_is_noticed_at_its_limit(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "RATIO_COUNTS_FROM", 1 << 20)
     path = written(tmp_path / f"x{suffix}", PACK[suffix](bytes(64 << 20)))
     sizes: list[int] = []
-    with files.Input(str(path), suffix) as source, pytest.raises(DataError, match="decompression bomb"):
+    with (
+        inputs.Input(str(path), suffix) as source,
+        pytest.raises(DataError, match="decompression bomb"),
+    ):
         sizes.extend(iter(lambda: len(source.read(1 << 16)), 0))
-    assert sum(sizes) <= max(1 << 20, files.GREATEST_RATIO * path.stat().st_size) + (1 << 16)
+    assert sum(sizes) <= max(1 << 20, inputs.GREATEST_RATIO * path.stat().st_size) + (1 << 16)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -206,7 +323,9 @@ def test_reading_opens_no_socket_and_fetches_nothing(tmp_path: Path) -> None:
             "parameter.rdf": xml(about("x"), f'[<!ENTITY % x SYSTEM "{here}/x"> %x;]'),
             "definition.rdf": xml(about("x"), f'SYSTEM "{here}/x.dtd"'),
             "public.rdf": xml(about("x"), f'PUBLIC "-//X//X" "{here}/x.dtd"'),
-            "import.rdf": xml(f'<rdf:Description rdf:about="{here}/"><e:imports rdf:resource="{here}/x"/></rdf:Description>'),
+            "import.rdf": xml(
+                f'<rdf:Description rdf:about="{here}/"><e:imports rdf:resource="{here}/x"/></rdf:Description>'
+            ),
             "context.jsonld": f'{{"@context": "{here}/c", "name": "x"}}',
             "import.jsonld": f'{{"@context": {{"@version": 1.1, "@import": "{here}/c"}}, "name": "x"}}',
             "base.ttl": f"@base <{here}/> . @prefix x: <{here}/x#> . <> <http://www.w3.org/2002/07/owl#imports> x:y .",

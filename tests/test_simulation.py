@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 
 import oracle
 from oracle import RDF_TYPE
-from pyke import repulsion, simulation, springs
 from pyke.config import Config
+from pyke.core import arrays
+from pyke.core.arrays import Matrix, Repellers
+from pyke.core.progress import Progress
 from pyke.errors import DivergedError, Interrupted
-from pyke.graph import Matrix, Repellers
-from pyke.pipeline import embed
-from pyke.progress import Progress
-from pyke.simulation import Rest, State, simulate
+from pyke.pipeline.embed import embed
+from pyke.simulation import anneal
+from pyke.simulation.anneal import Rest, State, simulate
+from pyke.springs import repellers
+from pyke.springs.similarity import similarity as similarity_named
+from pyke.springs.strongest import by_rows, strongest_springs
 from test_ids import as_text, graph_of
 
 SILENT = Progress()
@@ -31,21 +35,33 @@ def random_text(terms: int, triples: int, seed: int) -> str:
     """Typed things, and links between them."""
     draw = random.Random(seed)
     things = [f"e:{i}" for i in range(terms)]
-    links = [(draw.choice(things), draw.choice(["e:p", "e:q", "e:r"]), draw.choice(things)) for _ in range(triples)]
+    links = [
+        (draw.choice(things), draw.choice(["e:p", "e:q", "e:r"]), draw.choice(things))
+        for _ in range(triples)
+    ]
     return as_text([*links, *[(thing, RDF_TYPE, draw.choice(["e:A", "e:B"])) for thing in things]])
 
 
 def forces_of(text: str, config: Config) -> tuple[Matrix, Repellers]:
-    similar = springs.by_rows(springs.similarity(config.similarity)(graph_of(text), 2, None))
-    return springs.strongest(similar, config.k), repulsion.draw_repellers(similar, config.repellers, config.seed, config.threads)
+    similar = by_rows(similarity_named(config.similarity)(graph_of(text), 2, None))
+    return strongest_springs(similar, config.k), repellers.draw_repellers(
+        similar, config.repellers, config.seed, config.threads
+    )
 
 
 def oracle_of(attracting: Matrix, repelling: Repellers, config: Config) -> oracle.System:
     """The same P, σ and N as plain lists."""
-    ranges = list(zip(attracting.offsets[:-1].tolist(), attracting.offsets[1:].tolist(), strict=True))
+    ranges = list(
+        zip(attracting.offsets[:-1].tolist(), attracting.offsets[1:].tolist(), strict=True)
+    )
     return oracle.System(
-        attractors=[dict(zip(attracting.columns[a:b].tolist(), attracting.values[a:b].tolist(), strict=True)) for a, b in ranges],
-        repellers=[repelling.of(x, repulsion.BLOCK_ROWS).tolist() for x in range(attracting.rows)],
+        attractors=[
+            dict(
+                zip(attracting.columns[a:b].tolist(), attracting.values[a:b].tolist(), strict=True)
+            )
+            for a, b in ranges
+        ],
+        repellers=[repelling.of(x, arrays.BLOCK_ROWS).tolist() for x in range(attracting.rows)],
         omega=config.omega,
         repulsion=config.repulsion,
         mass=config.mass,
@@ -56,19 +72,30 @@ def oracle_of(attracting: Matrix, repelling: Repellers, config: Config) -> oracl
 def matrix(rows: list[dict[int, float]]) -> Matrix:
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     pairs = [pair for row in rows for pair in sorted(row.items())]
-    return Matrix(offsets, np.array([y for y, _ in pairs], np.int32), np.array([sigma for _, sigma in pairs], np.float32))
+    return Matrix(
+        offsets,
+        np.array([y for y, _ in pairs], np.int32),
+        np.array([sigma for _, sigma in pairs], np.float32),
+    )
 
 
 def all_repel(particles: int) -> Repellers:
     """Every particle repels every other."""
-    members = np.array([[y for y in range(particles) if y != x] for x in range(particles)], np.uint16).reshape(particles, particles - 1)
+    members = np.array(
+        [[y for y in range(particles) if y != x] for x in range(particles)], np.uint16
+    ).reshape(particles, particles - 1)
     pool = np.arange(particles, dtype=np.int32)
-    return Repellers(np.array([0, particles], np.int64), pool, members, np.full(particles, particles - 1, np.uint16))
+    return Repellers(
+        np.array([0, particles], np.int64),
+        pool,
+        members,
+        np.full(particles, particles - 1, np.uint16),
+    )
 
 
 def laid_out(points: list[list[float]]) -> State:
     """Given positions to start from."""
-    positions = np.zeros((len(points), simulation.stride_of(len(points[0]))), np.float32)
+    positions = np.zeros((len(points), anneal.stride_of(len(points[0]))), np.float32)
     positions[:, : len(points[0])] = points
     return State(positions, ())
 
@@ -78,17 +105,31 @@ def laid_out(points: list[list[float]]) -> State:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def kept_states(attracting: Matrix, repelling: Repellers, config: Config) -> list[NDArray[np.float64]]:
+def kept_states(
+    attracting: Matrix, repelling: Repellers, config: Config
+) -> list[NDArray[np.float64]]:
     """The positions before the first iteration and after each."""
-    positions = [simulation.start(attracting.rows, config)]
-    simulate(attracting, repelling, replace(config, checkpoint_seconds=0), SILENT, keep=lambda state: positions.append(state.positions.copy()))
-    assert not any(at[:, config.dimensions :].any() for at in positions), "what follows the dimensions stays 0"
+    positions = [anneal.start(attracting.rows, config)]
+    simulate(
+        attracting,
+        repelling,
+        replace(config, checkpoint_seconds=0),
+        SILENT,
+        keep=lambda state: positions.append(state.positions.copy()),
+    )
+    assert not any(at[:, config.dimensions :].any() for at in positions), (
+        "what follows the dimensions stays 0"
+    )
     return [at[:, : config.dimensions].astype(np.float64) for at in positions]
 
 
 @pytest.mark.parametrize(("law", "mass", "rescale"), LAWS)
-@pytest.mark.parametrize(("similarity", "init", "dimensions"), [("ppmi", "uniform", 16), ("context", "normal", 17)])
-def test_every_step_is_the_oracles(law: str, mass: str, rescale: bool, similarity: str, init: str, dimensions: int) -> None:
+@pytest.mark.parametrize(
+    ("similarity", "init", "dimensions"), [("ppmi", "uniform", 16), ("context", "normal", 17)]
+)
+def test_every_step_is_the_oracles(
+    law: str, mass: str, rescale: bool, similarity: str, init: str, dimensions: int
+) -> None:
     """Each of ten steps from the same positions as the oracle's, so that chaos cannot enlarge what rounding does."""
     config = Config(similarity=similarity, dimensions=dimensions, init=init, k=6, repellers=5, omega=1.0 if law == "radial" else 0.01,
                     mass=mass, repulsion=law, rescale=rescale, max_iterations=10, epsilon=0, seed=5, threads=2)  # fmt: skip
@@ -98,7 +139,12 @@ def test_every_step_is_the_oracles(law: str, mass: str, rescale: bool, similarit
     assert len(history) == 10
     for t, (before, after, moment) in enumerate(zip(states[:-1], states[1:], history, strict=True)):
         truth = oracle.step(system, before.tolist(), 1 - t * config.energy_release)
-        np.testing.assert_allclose(after, np.array(truth.positions), rtol=1e-4, atol=1e-5 * (1 if rescale else np.ptp(before, axis=0).max()))
+        np.testing.assert_allclose(
+            after,
+            np.array(truth.positions),
+            rtol=1e-4,
+            atol=1e-5 * (1 if rescale else np.ptp(before, axis=0).max()),
+        )
         assert moment.objective == pytest.approx(truth.objective, rel=1e-4)
         assert moment.displacement == pytest.approx(truth.displacement, rel=1e-5)
         assert moment.energy == pytest.approx(1 - t * config.energy_release)
@@ -117,15 +163,20 @@ def test_ten_iterations_end_where_the_oracles_do(law: str, mass: str, rescale: b
     sigma = np.triu((drawn.random((12, 12)) < 0.35) * drawn.random((12, 12)), 1)
     sigma += sigma.T
     attracting = matrix([{y: row[y] for y in np.flatnonzero(row).tolist()} for row in sigma])
-    repelling = repulsion.draw_repellers(attracting, config.repellers, config.seed, 1)
+    repelling = repellers.draw_repellers(attracting, config.repellers, config.seed, 1)
 
     began, *_, ended = kept_states(attracting, repelling, config)
     system = oracle_of(attracting, repelling, config)
-    both = (oracle.run(one, began.tolist(), config.energy_release, 10)[-1].positions for one in (system, replace(system, omega=0.0)))
+    both = (
+        oracle.run(one, began.tolist(), config.energy_release, 10)[-1].positions
+        for one in (system, replace(system, omega=0.0))
+    )
     truth, unrepelled = map(np.array, both)
     size = np.ptp(truth, axis=0).max()
     assert abs(ended - truth).max() < 1e-5 * size
-    assert abs(unrepelled - truth).max() > 1e-4 * size, "ω is not so small that nobody would miss it"
+    assert abs(unrepelled - truth).max() > 1e-4 * size, (
+        "ω is not so small that nobody would miss it"
+    )
 
 
 @pytest.mark.parametrize("law", ["radial", "elementwise"])
@@ -135,22 +186,36 @@ def test_repulsion_has_a_floor(law: str, gap: float) -> None:
     config = Config(dimensions=2, repulsion=law, omega=1e-9, max_iterations=1)
     points = [[0.0, 0.0], [gap, 0.0], [0.5, 2.0]]
     rest = simulate(matrix([{}, {}, {}]), all_repel(3), config, SILENT, laid_out(points))
-    truth = oracle.step(oracle.System([{}, {}, {}], [[1, 2], [0, 2], [0, 1]], 1e-9, law), points, 1.0)
-    assert rest.positions[:, :2].ravel().tolist() == pytest.approx([a for x in truth.positions for a in x], rel=1e-5, abs=1e-15)
+    truth = oracle.step(
+        oracle.System([{}, {}, {}], [[1, 2], [0, 2], [0, 1]], 1e-9, law), points, 1.0
+    )
+    assert rest.positions[:, :2].ravel().tolist() == pytest.approx(
+        [a for x in truth.positions for a in x], rel=1e-5, abs=1e-15
+    )
 
 
 def test_rescaling_turns_a_dimension_without_width_to_zero() -> None:
     config = Config(dimensions=3, rescale=True, max_iterations=1, omega=0)
-    rest = simulate(matrix([{}, {}, {}]), all_repel(3), config, SILENT, laid_out([[5.0, 7.0, -1.0], [5.0, 8.0, 3.0], [5.0, 11.0, 1.0]]))
+    rest = simulate(
+        matrix([{}, {}, {}]),
+        all_repel(3),
+        config,
+        SILENT,
+        laid_out([[5.0, 7.0, -1.0], [5.0, 8.0, 3.0], [5.0, 11.0, 1.0]]),
+    )
     assert rest.positions[:, :3].tolist() == [[0.0, 0.0, 0.0], [0.0, 0.25, 1.0], [0.0, 1.0, 0.5]]
 
 
 def test_the_update_is_simultaneous() -> None:
     """Two particles that attract each other change places in one step of full energy; one after the other, they would meet."""
     config = Config(dimensions=1, max_iterations=1, omega=0)
-    rest = simulate(matrix([{1: 2.0}, {0: 2.0}]), all_repel(2), config, SILENT, laid_out([[0.0], [1.0]]))
+    rest = simulate(
+        matrix([{1: 2.0}, {0: 2.0}]), all_repel(2), config, SILENT, laid_out([[0.0], [1.0]])
+    )
     assert rest.positions[:, 0].tolist() == [1.0, 0.0]
-    assert rest.history[0] == simulation.Iteration(energy=1.0, objective=0.0, displacement=2.0), "d is in J twice as attraction, twice as repulsion"
+    assert rest.history[0] == anneal.Iteration(energy=1.0, objective=0.0, displacement=2.0), (
+        "d is in J twice as attraction, twice as repulsion"
+    )
 
 
 def test_a_particle_without_springs_is_moved_by_repulsion_alone() -> None:
@@ -169,15 +234,21 @@ def run(config: Config, **changes: Any) -> Rest:
     return simulate(*forces_of(random_text(25, 40, 2), config), config, SILENT)
 
 
-CALM = Config(dimensions=4, repellers=0, epsilon=0, threads=1)  # attraction alone: the cloud contracts
+CALM = Config(
+    dimensions=4, repellers=0, epsilon=0, threads=1
+)  # attraction alone: the cloud contracts
 
 
-@pytest.mark.parametrize(("release", "iterations"), [(0.0414, 25), (0.1, 10), (0.25, 4), (1.0, 1), (7.0, 1)])
+@pytest.mark.parametrize(
+    ("release", "iterations"), [(0.0414, 25), (0.1, 10), (0.25, 4), (1.0, 1), (7.0, 1)]
+)
 def test_a_run_ends_when_its_energy_is_spent(release: float, iterations: int) -> None:
     rest = run(CALM, energy_release=release)
     assert (rest.reason, len(rest.history)) == ("energy", iterations)
-    assert simulation.iterations(replace(CALM, energy_release=release)) == iterations
-    assert all(moment.energy == pytest.approx(1 - t * release) for t, moment in enumerate(rest.history))
+    assert anneal.iterations(replace(CALM, energy_release=release)) == iterations
+    assert all(
+        moment.energy == pytest.approx(1 - t * release) for t, moment in enumerate(rest.history)
+    )
 
 
 def test_a_run_ends_after_its_greatest_number_of_iterations() -> None:
@@ -208,7 +279,9 @@ def test_a_run_ends_when_the_objective_rises_if_that_is_wanted() -> None:
 
 @pytest.mark.parametrize("law", ["radial", "elementwise"])
 def test_divergence_is_an_error_that_says_when_and_what_to_do(law: str) -> None:
-    config = Config(dimensions=4, mass="unit", repulsion=law, energy_release=1e-3, epsilon=0, k=45, threads=1)
+    config = Config(
+        dimensions=4, mass="unit", repulsion=law, energy_release=1e-3, epsilon=0, k=45, threads=1
+    )
     with pytest.raises(DivergedError, match=r"in iteration [1-9]\d*\. .*--mass stiffness"):
         simulate(*forces_of(random_text(60, 200, 3), config), config, SILENT)
 
@@ -218,7 +291,9 @@ def test_divergence_is_an_error_that_says_when_and_what_to_do(law: str) -> None:
 def test_positions_that_are_no_numbers_are_found_at_once(place: float, rescale: bool) -> None:
     config = Config(dimensions=1, rescale=rescale)
     with pytest.raises(DivergedError, match="in iteration 1"):
-        simulate(matrix([{1: 1.0}, {0: 1.0}]), all_repel(2), config, SILENT, laid_out([[0.0], [place]]))
+        simulate(
+            matrix([{1: 1.0}, {0: 1.0}]), all_repel(2), config, SILENT, laid_out([[0.0], [place]])
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -226,21 +301,33 @@ def test_positions_that_are_no_numbers_are_found_at_once(place: float, rescale: 
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("parameters", [{}, {"preset": "paper"}, {"similarity": "ppmi", "rescale": True, "k": 3}], ids=str)
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"preset": "paper"}, {"similarity": "ppmi", "rescale": True, "k": 3}],
+    ids=str,
+)
 def test_the_number_of_threads_changes_no_bit(tmp_path: Path, parameters: dict[str, Any]) -> None:
     """Enough particles for several blocks."""
     path = tmp_path / "a.nt"
     path.write_text(random_text(1500, 4000, 4))
-    first, *others = [embed(path, dimensions=20, threads=threads, seed=2**64 - 1, **parameters) for threads in (1, 2, 3)]
+    first, *others = [
+        embed(path, dimensions=20, threads=threads, seed=2**64 - 1, **parameters)
+        for threads in (1, 2, 3)
+    ]
     for other in others:
         assert other.vectors.tobytes() == first.vectors.tobytes()
         assert other.manifest["history"] == first.manifest["history"]
-    assert first.vectors.tobytes() != embed(path, dimensions=20, threads=1, seed=1, **parameters).vectors.tobytes()
+    assert (
+        first.vectors.tobytes()
+        != embed(path, dimensions=20, threads=1, seed=1, **parameters).vectors.tobytes()
+    )
 
 
 @pytest.mark.parametrize("rescale", [False, True])
 @pytest.mark.parametrize("after", [1, 2, 7, 25])
-def test_an_interrupted_run_goes_on_to_the_same_bits(after: int, rescale: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_goes_on_to_the_same_bits(
+    after: int, rescale: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupt(number: int, *_: float) -> None:
         if number == after:
             raise Interrupted(15)
@@ -261,27 +348,43 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(after: int, rescale: bool, 
 def test_states_are_kept_as_often_as_is_asked() -> None:
     config = Config(dimensions=4, checkpoint_seconds=0, threads=1)
     kept: list[int] = []
-    simulate(*forces_of(random_text(25, 40, 5), config), config, SILENT, keep=lambda state: kept.append(len(state.history)))
+    simulate(
+        *forces_of(random_text(25, 40, 5), config),
+        config,
+        SILENT,
+        keep=lambda state: kept.append(len(state.history)),
+    )
     assert kept == list(range(1, 26))
 
 
 def test_particles_are_put_between_what_they_are_tied_to_one_after_the_other() -> None:
     """The second is tied to the first, which has its place; the third to the second, for which it waits; the fourth only to itself."""
-    springs = Matrix(np.array([0, 0, 1, 2, 3]), np.array([0, 1, 3], np.int32), np.array([5, 1, 3], np.float32))
+    springs = Matrix(
+        np.array([0, 0, 1, 2, 3]), np.array([0, 1, 3], np.int32), np.array([5, 1, 3], np.float32)
+    )
     positions = np.array([[0, 8], [0, 0], [0, 0], [0, 0]], np.float32)
     placed = np.array([True, False, False, False])
-    simulation.put_to_the_middle(springs, positions, placed, 1)
+    anneal.put_to_the_middle(springs, positions, placed, 1)
     assert positions.tolist() == [[0, 8], [0, 8], [0, 8], [0, 0]]
     assert placed.tolist() == [True, True, True, False]
 
 
 def test_particles_with_the_same_ends_are_put_on_one_another_to_the_bit() -> None:
     draw = np.random.default_rng(0)
-    positions = np.zeros((120, simulation.CACHE_LINE), np.float32)
+    positions = np.zeros((120, anneal.CACHE_LINE), np.float32)
     positions[:20, :3] = draw.normal(size=(20, 3))
-    ends, strengths = draw.integers(0, 20, (50, 3)).astype(np.int32), draw.uniform(0.1, 9, (50, 3)).astype(np.float32)
+    ends, strengths = (
+        draw.integers(0, 20, (50, 3)).astype(np.int32),
+        draw.uniform(0.1, 9, (50, 3)).astype(np.float32),
+    )
     offsets = np.append(np.zeros(21, np.int64), 3 * np.arange(1, 101))
-    springs = Matrix(offsets, np.concatenate([ends.ravel()] * 2), np.concatenate([strengths.ravel()] * 2))
-    simulation.put_to_the_middle(springs, positions, np.arange(120) < 20, 2)
+    springs = Matrix(
+        offsets, np.concatenate([ends.ravel()] * 2), np.concatenate([strengths.ravel()] * 2)
+    )
+    anneal.put_to_the_middle(springs, positions, np.arange(120) < 20, 2)
     assert (positions[20:70] == positions[70:]).all()
-    assert np.allclose(positions[20:70, :3], (positions[ends, :3] * strengths[:, :, None]).sum(1) / strengths.sum(1)[:, None], atol=1e-5)
+    assert np.allclose(
+        positions[20:70, :3],
+        (positions[ends, :3] * strengths[:, :, None]).sum(1) / strengths.sum(1)[:, None],
+        atol=1e-5,
+    )

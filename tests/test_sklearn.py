@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import pyke
 from conftest import CRAFTS, TYPE, crafts
 from pyke.errors import DataError, UnknownTerm, UsageError
-from pyke.sklearn import PykeEmbedder
+from pyke.use.sklearn import PykeEmbedder
 
 # X is a graph or a list of terms; these checks fit a matrix of numbers, or want one refused in the words of scikit-learn. What they are after
 # is tested below as far as it has a meaning here.
@@ -29,7 +29,10 @@ WITH_NUMBERS = """
     f_contiguous_array_estimator transformer_data_not_an_array transformer_general transformer_preserve_dtypes methods_sample_order_invariance
     methods_subset_invariance fit2d_1sample fit2d_1feature dict_unchanged fit_idempotent fit_check_is_fitted n_features_in fit2d_predict1d
 """
-EXPECTED = {f"check_{name}": "X is a graph or a list of terms, never a matrix of numbers" for name in WITH_NUMBERS.split()}
+EXPECTED = {
+    f"check_{name}": "X is a graph or a list of terms, never a matrix of numbers"
+    for name in WITH_NUMBERS.split()
+}
 
 
 @parametrize_with_checks([PykeEmbedder()], expected_failed_checks=lambda _: EXPECTED)  # type: ignore[untyped-decorator]
@@ -40,24 +43,34 @@ def test_the_checks_of_scikit_learn_that_apply_pass(estimator: Any, check: Any) 
 @pytest.fixture(scope="module")
 def untyped() -> pd.DataFrame:
     """The crafts without a word of who has which."""
-    rows = [line.removesuffix(" .").split(" ", 2) for line in crafts().splitlines() if TYPE not in line]
+    rows = [
+        line.removesuffix(" .").split(" ", 2) for line in crafts().splitlines() if TYPE not in line
+    ]
     return pd.DataFrame(rows, columns=["subject", "predicate", "object"])
 
 
 @pytest.fixture(scope="module")
 def people() -> tuple[list[str], list[str]]:
     """Who there is, and their crafts."""
-    return [f"http://e/{craft}/{m}" for craft in CRAFTS for m in range(20)], [craft for craft in CRAFTS for _ in range(20)]
+    return [f"http://e/{craft}/{m}" for craft in CRAFTS for m in range(20)], [
+        craft for craft in CRAFTS for _ in range(20)
+    ]
 
 
-def test_a_pipeline_tells_crafts_that_the_graph_does_not_say(untyped: pd.DataFrame, people: tuple[list[str], list[str]]) -> None:
+def test_a_pipeline_tells_crafts_that_the_graph_does_not_say(
+    untyped: pd.DataFrame, people: tuple[list[str], list[str]]
+) -> None:
     terms, truth = people
-    pipeline = make_pipeline(PykeEmbedder(untyped, dimensions=10, random_state=1), LogisticRegression())
+    pipeline = make_pipeline(
+        PykeEmbedder(untyped, dimensions=10, random_state=1), LogisticRegression()
+    )
     scores = cross_val_score(pipeline, np.array(terms), np.array(truth), cv=4)
     assert scores.mean() > 0.8  # chance is a third
 
 
-def test_parameters_can_be_searched(untyped: pd.DataFrame, people: tuple[list[str], list[str]]) -> None:
+def test_parameters_can_be_searched(
+    untyped: pd.DataFrame, people: tuple[list[str], list[str]]
+) -> None:
     pipeline = make_pipeline(PykeEmbedder(untyped, max_iterations=3), LogisticRegression())
     search = GridSearchCV(pipeline, {"pykeembedder__dimensions": [2, 5]}, cv=2, refit=False)
     search.fit(*people)
@@ -72,7 +85,16 @@ def test_vectors_are_those_of_embed(typed: Path) -> None:
     assert np.array_equal(embedder.transform(terms), np.array([expected[term] for term in terms]))
 
 
-@pytest.mark.parametrize("turn", [list, np.array, pd.Series, lambda terms: pd.DataFrame({"term": terms}), lambda terms: np.array(terms)[:, None]])
+@pytest.mark.parametrize(
+    "turn",
+    [
+        list,
+        np.array,
+        pd.Series,
+        lambda terms: pd.DataFrame({"term": terms}),
+        lambda terms: np.array(terms)[:, None],
+    ],
+)
 def test_terms_come_in_any_column(typed: Path, turn: Any) -> None:
     embedder = PykeEmbedder(dimensions=4, max_iterations=2).fit(typed)
     terms = ["http://e/smith/3", "<http://e/knows>"]
@@ -117,7 +139,11 @@ def test_terms_that_are_no_column_of_texts_are_refused(typed: Path) -> None:
 
 def test_a_random_state_draws_a_seed(typed: Path) -> None:
     def vectors(state: Any) -> bytes:
-        return PykeEmbedder(dimensions=4, max_iterations=2, random_state=state).fit(typed).embedding_.vectors.tobytes()
+        return (
+            PykeEmbedder(dimensions=4, max_iterations=2, random_state=state)
+            .fit(typed)
+            .embedding_.vectors.tobytes()
+        )
 
     assert vectors(np.random.RandomState(3)) == vectors(np.random.RandomState(3))
     assert vectors(None) != vectors(None)
@@ -133,13 +159,19 @@ def test_a_clone_has_the_parameters_and_is_not_fitted(typed: Path) -> None:
 def test_it_survives_pickling_as_estimators_do(typed: Path) -> None:
     embedder = PykeEmbedder(dimensions=4, max_iterations=2).fit(typed)
     again = pickle.loads(pickle.dumps(embedder))
-    assert np.array_equal(again.transform(["http://e/knows"]), embedder.transform(["http://e/knows"]))
+    assert np.array_equal(
+        again.transform(["http://e/knows"]), embedder.transform(["http://e/knows"])
+    )
 
 
 def test_vectors_come_as_a_frame_with_named_columns(typed: Path) -> None:
     embedder = PykeEmbedder(typed, dimensions=2, max_iterations=2).set_output(transform="pandas")
     frame = embedder.fit_transform(pd.Series(["http://e/knows"], index=["k"]))
-    assert list(frame.columns) == list(embedder.get_feature_names_out()) == ["pykeembedder0", "pykeembedder1"]
+    assert (
+        list(frame.columns)
+        == list(embedder.get_feature_names_out())
+        == ["pykeembedder0", "pykeembedder1"]
+    )
     assert list(frame.index) == ["k"]
 
 

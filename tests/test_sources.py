@@ -19,8 +19,8 @@ import pyke
 from conftest import TYPE, crafts
 from pyke.config import Config
 from pyke.errors import DataError, EmptyGraph, SyntaxProblem, UsageError
-from pyke.graph import Graph
-from pyke.pipeline import Run, embed_to
+from pyke.graph.graph import Graph
+from pyke.pipeline.embed import Run, embed_to
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 NAME = "<http://e/name>"
@@ -48,7 +48,9 @@ def as_file(rows: list[Any], folder: Path) -> Path:
 
 def as_ids(rows: list[Any]) -> tuple[np.ndarray[Any, Any], list[str]]:
     terms = ["unused", *reversed(dict.fromkeys(cell for row in rows for cell in row))]
-    return np.array([[terms.index(cell) for cell in row] for row in rows], np.int64).reshape(-1, 3), terms
+    return np.array([[terms.index(cell) for cell in row] for row in rows], np.int64).reshape(
+        -1, 3
+    ), terms
 
 
 def as_pandas(rows: list[Any]) -> pd.DataFrame:
@@ -85,19 +87,27 @@ def assert_same(one: Graph, other: Graph) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("rows", [TRICKY, CRAFTS], ids=["tricky", "crafts"])
-@pytest.mark.parametrize("parameters", [{}, {"count_literals": True}, {"keep_duplicates": True, "threads": 1}], ids=str)
-def test_the_same_statements_are_the_same_graph(form: str, rows: list[Any], parameters: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "parameters", [{}, {"count_literals": True}, {"keep_duplicates": True, "threads": 1}], ids=str
+)
+def test_the_same_statements_are_the_same_graph(
+    form: str, rows: list[Any], parameters: dict[str, Any], tmp_path: Path
+) -> None:
     assert_same(read(FORMS[form](rows), **parameters), read(as_file(rows, tmp_path), **parameters))
 
 
 def test_the_same_statements_are_the_same_bits(tmp_path: Path) -> None:
     by_file = pyke.embed(as_file(CRAFTS, tmp_path), dimensions=8).vectors
     for form in ("pandas", "ids"):
-        assert pyke.embed(FORMS[form](CRAFTS), dimensions=8).vectors.tobytes() == by_file.tobytes(), form
+        assert (
+            pyke.embed(FORMS[form](CRAFTS), dimensions=8).vectors.tobytes() == by_file.tobytes()
+        ), form
 
 
-def test_more_rows_than_a_block_holds_come_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyke.sources.ROWS_AT_ONCE", 2)
+def test_more_rows_than_a_block_holds_come_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyke.read.objects.ROWS_AT_ONCE", 2)
     assert_same(read(as_pandas(CRAFTS)), read(as_file(CRAFTS, tmp_path)))
 
 
@@ -108,13 +118,17 @@ def test_cells_are_read_as_those_of_a_tsv_file(tmp_path: Path) -> None:
     assert_same(read(as_pandas(rows)), read(path))
 
 
-cells = st.sampled_from(["a", "<a>", "_:a", '"a"', '"a"@en', "", "_:", '"', "a\nb", "<a", "\ud800", "\udc80"]) | st.text(max_size=3)
+cells = st.sampled_from(
+    ["a", "<a>", "_:a", '"a"', '"a"@en', "", "_:", '"', "a\nb", "<a", "\ud800", "\udc80"]
+) | st.text(max_size=3)
 
 
 @given(st.lists(st.tuples(cells, cells, cells), max_size=6))
 @settings(max_examples=150, deadline=None)
-def test_any_cells_are_read_or_refused_as_a_tsv_reader_does(rows: list[tuple[str, str, str]]) -> None:
-    from pyke.documents import _row_as_line
+def test_any_cells_are_read_or_refused_as_a_tsv_reader_does(
+    rows: list[tuple[str, str, str]],
+) -> None:
+    from pyke.read.columns import _row_as_line
 
     fine, bad = [], 0
     for row in rows:
@@ -133,9 +147,13 @@ def graph_of(rows: list[Any]) -> rdflib.Graph:
 
 
 @pytest.mark.parametrize("rows", [TRICKY, CRAFTS], ids=["tricky", "crafts"])
-def test_a_graph_of_rdflib_is_the_sorted_lines_that_rdflib_writes(rows: list[Any], tmp_path: Path) -> None:
+def test_a_graph_of_rdflib_is_the_sorted_lines_that_rdflib_writes(
+    rows: list[Any], tmp_path: Path
+) -> None:
     graph = graph_of(rows)
-    (tmp_path / "written.nt").write_text("\n".join(sorted(graph.serialize(format="nt").splitlines())) + "\n")
+    (tmp_path / "written.nt").write_text(
+        "\n".join(sorted(graph.serialize(format="nt").splitlines())) + "\n"
+    )
     assert_same(read(graph), read(tmp_path / "written.nt"))
 
 
@@ -152,8 +170,12 @@ def test_all_graphs_of_a_dataset_count() -> None:
 
 def test_odd_iris_of_rdflib_are_refused_as_in_a_file_and_lenient_reading_keeps_them() -> None:
     graph = rdflib.Graph()
-    graph.add((rdflib.URIRef("http://e/a"), rdflib.URIRef("http://e/p"), rdflib.URIRef("http://e/b")))
-    graph.add((rdflib.URIRef("http://e/a"), rdflib.URIRef("http://e/p"), rdflib.URIRef("http://e/{b}")))
+    graph.add(
+        (rdflib.URIRef("http://e/a"), rdflib.URIRef("http://e/p"), rdflib.URIRef("http://e/b"))
+    )
+    graph.add(
+        (rdflib.URIRef("http://e/a"), rdflib.URIRef("http://e/p"), rdflib.URIRef("http://e/{b}"))
+    )
     with pytest.raises(SyntaxProblem, match="rdflib Graph, sorted, row 1: Invalid IRI"):
         read(graph)
     assert read(graph, on_error="skip").census.errors == 1
@@ -167,20 +189,27 @@ def test_what_only_rdflib_allows_is_refused() -> None:
         read(graph)
     graph = rdflib.Graph()
     graph.add((rdflib.URIRef("http://e/a"), rdflib.URIRef("http://e/p"), rdflib.Variable("v")))
-    with pytest.raises(SyntaxProblem, match="row 0, column object: 'v' is of type Variable, not a text"):
+    with pytest.raises(
+        SyntaxProblem, match="row 0, column object: 'v' is of type Variable, not a text"
+    ):
         read(graph)
 
 
 GOOD = ("a", "p", "b")
 
 
-@pytest.mark.parametrize("form", ["pandas", "pandas, objects", "polars", "pyarrow", "array of objects"])
+@pytest.mark.parametrize(
+    "form", ["pandas", "pandas, objects", "polars", "pyarrow", "array of objects"]
+)
 @pytest.mark.parametrize("column", range(3))
 def test_a_missing_value_is_refused_with_row_and_column(form: str, column: int) -> None:
     row: list[Any] = list(GOOD)
     row[column] = None
     source = FORMS[form]([GOOD, row, GOOD])
-    with pytest.raises(SyntaxProblem, match=f"row 1, column {('subject', 'predicate', 'object')[column]}: '.*' is of type .*, not a text"):
+    with pytest.raises(
+        SyntaxProblem,
+        match=f"row 1, column {('subject', 'predicate', 'object')[column]}: '.*' is of type .*, not a text",
+    ):
         read(source)
     census = read(source, on_error="skip").census
     assert (census.errors, census.statements) == (1, 2)
@@ -221,11 +250,17 @@ def test_a_frame_must_have_three_columns_in_order(form: str) -> None:
 
 @pytest.mark.parametrize("ids", [[[0, 1, 3]], [[0, 1, 2], [0, -1, 2]]])
 def test_ids_without_a_term_are_refused_with_row_and_column(ids: list[list[int]]) -> None:
-    with pytest.raises(DataError, match=r"row \d, column (object: 3|predicate: -1) is none of the 3 terms"):
+    with pytest.raises(
+        DataError, match=r"row \d, column (object: 3|predicate: -1) is none of the 3 terms"
+    ):
         read((np.array(ids), ["a", "p", "b"]))
 
 
-@pytest.mark.parametrize("ids", [np.zeros((1, 3)), np.zeros(3, int), np.zeros((1, 2), int)], ids=["floats", "one axis", "two columns"])
+@pytest.mark.parametrize(
+    "ids",
+    [np.zeros((1, 3)), np.zeros(3, int), np.zeros((1, 2), int)],
+    ids=["floats", "one axis", "two columns"],
+)
 def test_ids_must_be_whole_numbers_in_three_columns(ids: Any) -> None:
     with pytest.raises(DataError, match="they must be whole numbers in three columns"):
         read((ids, ["a"]))
@@ -254,16 +289,30 @@ def test_an_empty_table_has_nothing_to_embed(form: str) -> None:
         pyke.embed(FORMS[form]([]))
 
 
-@pytest.mark.parametrize("source", [7, [GOOD], {"a": 1}, pl.LazyFrame({"s": ["a"]})], ids=["number", "list", "dict", "lazy"])
+@pytest.mark.parametrize(
+    "source",
+    [7, [GOOD], {"a": 1}, pl.LazyFrame({"s": ["a"]})],
+    ids=["number", "list", "dict", "lazy"],
+)
 def test_what_holds_no_triples_is_refused_with_what_may(source: Any) -> None:
-    with pytest.raises(UsageError, match="is nothing to read triples from; there can be paths, an rdflib Graph, a DataFrame"):
+    with pytest.raises(
+        UsageError,
+        match="is nothing to read triples from; there can be paths, an rdflib Graph, a DataFrame",
+    ):
         pyke.embed(source)
 
 
 def test_paths_are_paths(family: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(family.parent)
     (family.parent / "more.nt").write_text(f"<http://e/x> {TYPE} <http://e/y> .\n")
-    for source in (family, str(family), os.path.relpath(family), [family], (family, Path("more.nt")), "*.nt"):
+    for source in (
+        family,
+        str(family),
+        os.path.relpath(family),
+        [family],
+        (family, Path("more.nt")),
+        "*.nt",
+    ):
         assert read(source).census.triples in (8, 9)
 
 

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 
 import oracle
 from oracle import Particle, Triple
-from pyke import springs
 from pyke.config import Config
+from pyke.core.arrays import Matrix
 from pyke.errors import UsageError
-from pyke.graph import Graph, Matrix
+from pyke.graph.graph import Graph
 from pyke.springs import contexts
+from pyke.springs.similarity import registered
+from pyke.springs.similarity import similarity as similarity_named
+from pyke.springs.strongest import attracting_around, by_rows, strongest_springs
 from test_ids import GRAPHS, WAYS, as_meant, as_text, graph_of, many
 
 
@@ -30,64 +33,94 @@ def particles_of(graph: Graph, truth: list[Triple], similarity: str) -> list[Par
     for side in ("subject", "object"):
         terms += [("role", graph.terms[p], side) for p in graph.predicates]
     for side in ("object", "subject"):
-        terms += sorted((name for name in shared if name[2] == side), key=lambda name: (number[name[3]], number[name[1]]))
+        terms += sorted(
+            (name for name in shared if name[2] == side),
+            key=lambda name: (number[name[3]], number[name[1]]),
+        )
     return terms
 
 
 def entries(matrix: Matrix) -> dict[tuple[int, int], float]:
     """All (row, column): value."""
     rows = np.repeat(np.arange(matrix.rows), np.diff(matrix.offsets)).tolist()
-    return dict(zip(zip(rows, matrix.columns.tolist(), strict=True), matrix.values.tolist(), strict=True))
+    return dict(
+        zip(zip(rows, matrix.columns.tolist(), strict=True), matrix.values.tolist(), strict=True)
+    )
 
 
-@pytest.mark.parametrize("similarity", springs.SIMILARITIES)
+@pytest.mark.parametrize("similarity", registered())
 @given(triples=GRAPHS, way=st.sampled_from(WAYS), k=st.integers(1, 12))
 @many(1000)
-def test_similarities_and_the_strongest_of_them_are_the_oracles(similarity: str, triples: list[Triple], way: dict[str, Any], k: int) -> None:
+def test_similarities_and_the_strongest_of_them_are_the_oracles(
+    similarity: str, triples: list[Triple], way: dict[str, Any], k: int
+) -> None:
     graph = graph_of(as_text(triples), **way)
     truth = oracle.counted(as_meant(triples), **way)
     names = particles_of(graph, truth, similarity)
     number = {name: i for i, name in enumerate(names)}
     named = oracle.SIMILARITIES[similarity](truth)
-    rows = [{number[other]: float(sigma) for other, sigma in named.get(name, {}).items()} for name in names]
+    rows = [
+        {number[other]: float(sigma) for other, sigma in named.get(name, {}).items()}
+        for name in names
+    ]
 
-    pairs = springs.similarity(similarity)(graph, 1, None)
-    similar = springs.by_rows(pairs)
+    pairs = similarity_named(similarity)(graph, 1, None)
+    similar = by_rows(pairs)
     assert pairs.particles == similar.rows == len(names)
-    found, expected = entries(similar), {(x, y): sigma for x, row in enumerate(rows) for y, sigma in row.items()}
+    found, expected = (
+        entries(similar),
+        {(x, y): sigma for x, row in enumerate(rows) for y, sigma in row.items()},
+    )
     assert found.keys() == expected.keys()
     assert len(found) == len(similar.columns) == 2 * len(pairs.values), "each pair once"
-    np.testing.assert_array_max_ulp(similar.values, np.array([expected[pair] for pair in found], np.float32), maxulp=2)
+    np.testing.assert_array_max_ulp(
+        similar.values, np.array([expected[pair] for pair in found], np.float32), maxulp=2
+    )
 
-    strongest = entries(springs.strongest(similar, k))
-    assert strongest.keys() == {(x, y) for x, row in enumerate(rows) for y in oracle.attractors(row, k)}
+    strongest = entries(strongest_springs(similar, k))
+    assert strongest.keys() == {
+        (x, y) for x, row in enumerate(rows) for y in oracle.attractors(row, k)
+    }
     assert strongest.items() <= found.items()
 
 
-@pytest.mark.parametrize("similarity", springs.SIMILARITIES)
+@pytest.mark.parametrize("similarity", registered())
 @given(triples=GRAPHS, way=st.sampled_from(WAYS), threads=st.integers(2, 4))
 @many(100)
-def test_threads_change_no_bit_of_springs(similarity: str, triples: list[Triple], way: dict[str, Any], threads: int) -> None:
+def test_threads_change_no_bit_of_springs(
+    similarity: str, triples: list[Triple], way: dict[str, Any], threads: int
+) -> None:
     graph = graph_of(as_text(triples), **way)
 
     def all_springs(threads: int) -> list[Any]:
-        similar = springs.by_rows(springs.similarity(similarity)(graph, threads, None), threads)
-        return [array.tolist() for matrix in (similar, springs.strongest(similar, 3, threads)) for array in vars(matrix).values()]
+        similar = by_rows(similarity_named(similarity)(graph, threads, None), threads)
+        return [
+            array.tolist()
+            for matrix in (similar, strongest_springs(similar, 3, threads))
+            for array in vars(matrix).values()
+        ]
 
     undivided = all_springs(1)
-    with patch.object(contexts, "LEAST_ROWS", 1):  # borders between any two rows, those amid a context too
+    with patch.object(
+        contexts, "LEAST_ROWS", 1
+    ):  # borders between any two rows, those amid a context too
         assert all_springs(threads) == undivided
 
 
-@pytest.mark.parametrize("similarity", springs.SIMILARITIES)
+@pytest.mark.parametrize("similarity", registered())
 @given(triples=GRAPHS, way=st.sampled_from(WAYS), k=st.integers(1, 5), data=st.data())
 @many(1000)
-def test_springs_around_some_terms_are_those_of_the_whole(similarity: str, triples: list[Triple], way: dict[str, Any], k: int, data: Any) -> None:
+def test_springs_around_some_terms_are_those_of_the_whole(
+    similarity: str, triples: list[Triple], way: dict[str, Any], k: int, data: Any
+) -> None:
     graph, config = graph_of(as_text(triples), **way), Config(similarity=similarity, k=k, threads=2)
-    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(graph.terms), max_size=len(graph.terms))), bool)
-    whole = springs.strongest(springs.by_rows(springs.similarity(similarity)(graph, 1, None)), k)
+    chosen = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(graph.terms), max_size=len(graph.terms))),
+        bool,
+    )
+    whole = strongest_springs(by_rows(similarity_named(similarity)(graph, 1, None)), k)
     with patch.object(contexts, "LEAST_ROWS", data.draw(st.sampled_from([1, 1 << 15]))):
-        around = springs.attracting_around(graph, chosen, config)
+        around = attracting_around(graph, chosen, config)
     assert around.rows == whole.rows
     expected, rows = entries(whole), set(np.flatnonzero(chosen).tolist())
     rows |= {y for x, y in expected if x in rows}  # terms, and what they are tied to
@@ -96,23 +129,53 @@ def test_springs_around_some_terms_are_those_of_the_whole(similarity: str, tripl
     }
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from([0.25, 0.5, 1.0])), unique_by=lambda pair: pair[0]), st.integers(1, 12))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 40), st.sampled_from([0.25, 0.5, 1.0])),
+        unique_by=lambda pair: pair[0],
+    ),
+    st.integers(1, 12),
+)
 @many(300)
-def test_ties_are_broken_by_the_smaller_id_whatever_the_order_of_a_row(pairs: list[tuple[int, float]], k: int) -> None:
-    columns, values = np.array([y for y, _ in pairs], np.int32), np.array([sigma for _, sigma in pairs], np.float32)
-    strongest = springs.strongest(Matrix(np.array([0, 0, len(pairs), len(pairs)], np.int64), columns, values), k)
-    assert strongest.offsets.tolist() == [0, 0, min(k, len(pairs)), min(k, len(pairs))], "empty rows around it stay empty"
+def test_ties_are_broken_by_the_smaller_id_whatever_the_order_of_a_row(
+    pairs: list[tuple[int, float]], k: int
+) -> None:
+    columns, values = (
+        np.array([y for y, _ in pairs], np.int32),
+        np.array([sigma for _, sigma in pairs], np.float32),
+    )
+    strongest = strongest_springs(
+        Matrix(np.array([0, 0, len(pairs), len(pairs)], np.int64), columns, values), k
+    )
+    assert strongest.offsets.tolist() == [0, 0, min(k, len(pairs)), min(k, len(pairs))], (
+        "empty rows around it stay empty"
+    )
     assert set(strongest.columns.tolist()) == set(oracle.attractors(dict(pairs), k))
 
 
 def test_the_similarities_of_the_papers_kind_are_computed_by_hand() -> None:
     """Four triples: a and p stand in three and four of them, and together in three; b and c each in one with a and p."""
-    graph = graph_of(as_text([("e:a", "e:p", "e:b"), ("e:a", "e:p", "e:c"), ("e:a", "e:p", "e:a"), ("e:d", "e:p", "e:d")]))
-    pairs = springs.similarity("ppmi")(graph, 1, None)
-    found = {(graph.terms[x], graph.terms[y]): sigma for x, y, sigma in zip(pairs.first, pairs.second, pairs.values, strict=True)}
-    assert found == {("e:a", "e:b"): np.float32(np.log(4 / 3)), ("e:a", "e:c"): np.float32(np.log(4 / 3))}
+    graph = graph_of(
+        as_text(
+            [
+                ("e:a", "e:p", "e:b"),
+                ("e:a", "e:p", "e:c"),
+                ("e:a", "e:p", "e:a"),
+                ("e:d", "e:p", "e:d"),
+            ]
+        )
+    )
+    pairs = similarity_named("ppmi")(graph, 1, None)
+    found = {
+        (graph.terms[x], graph.terms[y]): sigma
+        for x, y, sigma in zip(pairs.first, pairs.second, pairs.values, strict=True)
+    }
+    assert found == {
+        ("e:a", "e:b"): np.float32(np.log(4 / 3)),
+        ("e:a", "e:c"): np.float32(np.log(4 / 3)),
+    }
 
 
 def test_a_similarity_without_a_name_is_refused() -> None:
     with pytest.raises(UsageError, match="context, ppmi"):
-        springs.similarity("cosine")
+        similarity_named("cosine")

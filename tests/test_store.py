@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pyke
-from pyke import store
+from pyke.embedding import store
 from pyke.errors import DamagedStore, NoInput, OutputExists, PykeError, UnknownTerm, UsageError
 
 ANNA = "http://e/anna"
@@ -92,7 +92,9 @@ def test_an_unknown_version_is_one_sentence(saved: Path) -> None:
 
 
 def test_a_sound_directory_is_verified(saved: Path) -> None:
-    assert set(store.verify(saved)["files"]) == {path.name for path in saved.iterdir()} - {"manifest.json"}
+    assert set(store.verify(saved)["files"]) == {path.name for path in saved.iterdir()} - {
+        "manifest.json"
+    }
 
 
 def test_numbers_that_are_not_finite_are_found(family: Path, tmp_path: Path) -> None:

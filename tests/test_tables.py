@@ -13,14 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyke.core.tables import Columns, check_table, write_table
 from pyke.errors import MissingLibrary, OutputExists, UsageError
-from pyke.tables import Columns, check_table, write_table
 from test_ids import many
 
 KINDS = {"text": str, "number": int, "part": float}
 Row = tuple[str | None, int | None, float | None]
 CELLS = st.text(st.sampled_from('a"\t,\n\r é\x00\\ '), min_size=1, max_size=4)
-ROWS = st.lists(st.tuples(CELLS, st.integers(-9, 9), st.floats(width=32, allow_nan=False, allow_infinity=False)), max_size=9)
+ROWS = st.lists(
+    st.tuples(
+        CELLS, st.integers(-9, 9), st.floats(width=32, allow_nan=False, allow_infinity=False)
+    ),
+    max_size=9,
+)
 
 
 def blocks(rows: list[Row], size: int = 2) -> Iterator[Columns]:
@@ -44,14 +49,18 @@ def test_text_with_separators_quotes_and_line_breaks_is_read_back(
 
 @given(rows=ROWS)
 @many(60)
-def test_json_lines_and_parquet_are_read_back(rows: list[Row], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_json_lines_and_parquet_are_read_back(
+    rows: list[Row], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     from pyarrow import parquet
 
     folder = tmp_path_factory.mktemp("tables")
     write_table(folder / "table.jsonl", KINDS, blocks(rows))
     write_table(folder / "table.parquet", KINDS, blocks(rows))
     plain = [dict(zip(KINDS, row, strict=True)) for row in rows]
-    assert [json.loads(line) for line in (folder / "table.jsonl").read_text().split("\n")[:-1]] == plain
+    assert [
+        json.loads(line) for line in (folder / "table.jsonl").read_text().split("\n")[:-1]
+    ] == plain
     read = parquet.read_table(folder / "table.parquet")
     assert read.to_pylist() == plain
     assert [str(kind) for kind in read.schema.types] == ["string", "int64", "float"]
@@ -62,14 +71,21 @@ def test_nothing_may_stand_in_a_column(ending: str, tmp_path: Path) -> None:
     import pandas as pd
 
     write_table(tmp_path / f"table{ending}", KINDS, blocks([(None, None, None), ("a", 1, 0.5)]))
-    read = {".csv": pd.read_csv, ".tsv": pd.read_table, ".jsonl": lambda path: pd.read_json(path, lines=True), ".parquet": pd.read_parquet}[ending]
+    read = {
+        ".csv": pd.read_csv,
+        ".tsv": pd.read_table,
+        ".jsonl": lambda path: pd.read_json(path, lines=True),
+        ".parquet": pd.read_parquet,
+    }[ending]
     table = read(tmp_path / f"table{ending}")
     assert table.isna().values.tolist() == [[True] * 3, [False] * 3]
 
 
 def test_an_ending_of_a_compression_compresses(tmp_path: Path) -> None:
     write_table(tmp_path / "table.csv.gz", KINDS, blocks([("a", 1, 0.5)]))
-    assert gzip.decompress((tmp_path / "table.csv.gz").read_bytes()) == b"text,number,part\na,1,0.5\n"
+    assert (
+        gzip.decompress((tmp_path / "table.csv.gz").read_bytes()) == b"text,number,part\na,1,0.5\n"
+    )
 
 
 def test_half_a_table_is_none(tmp_path: Path) -> None:
@@ -94,7 +110,9 @@ def test_a_table_that_cannot_be_written_is_refused_beforehand(tmp_path: Path) ->
             check_table(tmp_path / name, force=False)
 
 
-def test_a_library_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_not_installed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingLibrary, match=r"pyarrow.*pyke-embeddings\[export\]"):
         write_table(tmp_path / "table.parquet", KINDS, blocks([]))

@@ -13,13 +13,13 @@ import pytest
 
 from conftest import Command
 from pyke.config import RDF_TYPE, Config
+from pyke.core.progress import Progress
 from pyke.errors import DivergedError, Interrupted, MissingLibrary, NothingToScore, UsageError
 from pyke.evaluate import Measures, evaluate_held_out, measure_held_out, tables
-from pyke.evaluate import tune as module
-from pyke.evaluate.held_out import split
+from pyke.evaluate import tune as tune_module
 from pyke.evaluate.tune import SPACE, Trial, Tuning, settings, tune
-from pyke.pipeline import Run
-from pyke.progress import Progress
+from pyke.pipeline.embed import Run
+from pyke.use.types.held_out import split
 
 BASE = Config(dimensions=8, k=5)
 
@@ -57,8 +57,16 @@ def test_the_seed_decides_the_points_and_more_trials_begin_with_the_same() -> No
 def test_the_points_fill_the_space_on_a_logarithmic_scale() -> None:
     """Of 64 points of a Sobol sequence, 16 fall into each quarter of every parameter (a rounded one may cross a border)."""
     for name, (least, greatest, _) in SPACE.items():
-        places = [math.log(point[name] / least) / math.log(greatest / least) for point in settings(64, 0)]
-        quarters = [sum(quarter / 4 <= place < (quarter + 1) / 4 or (quarter == 3 and place == 1) for place in places) for quarter in range(4)]
+        places = [
+            math.log(point[name] / least) / math.log(greatest / least) for point in settings(64, 0)
+        ]
+        quarters = [
+            sum(
+                quarter / 4 <= place < (quarter + 1) / 4 or (quarter == 3 and place == 1)
+                for place in places
+            )
+            for quarter in range(4)
+        ]
         assert max(abs(count - 16) for count in quarters) <= 2, (name, quarters)
 
 
@@ -73,19 +81,26 @@ def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_every_score_is_that_of_the_held_out_protocol(tuned: tuple[Tuning, list[Trial]], typed: Path) -> None:
+def test_every_score_is_that_of_the_held_out_protocol(
+    tuned: tuple[Tuning, list[Trial]], typed: Path
+) -> None:
     """Of the settings that were given, and of each that was tried, on one split; the winner again, on that of evaluate_held_out."""
     found, _ = tuned
     parts = split(Run(typed, BASE).read(), 0.2, BASE.seed + 1, RDF_TYPE)
     for score, config in [(found.base_score, BASE)] + [
-        (trial.score, replace(BASE, **point)) for trial, point in zip(found.trials, settings(3, 0), strict=True)
+        (trial.score, replace(BASE, **point))
+        for trial, point in zip(found.trials, settings(3, 0), strict=True)
     ]:
         vectors = Run(None, config).embed_graph(parts.graph).vectors
-        assert score == measure_held_out(vectors, parts, Measures(mu=[5]), Progress()).types.scores[5]
+        assert (
+            score == measure_held_out(vectors, parts, Measures(mu=[5]), Progress()).types.scores[5]
+        )
     if found.winner:
         winner = replace(BASE, **{name: getattr(found.winner, name) for name in SPACE})
         for confirmed, config in ((found.base_confirmed, BASE), (found.confirmed, winner)):
-            assert confirmed == evaluate_held_out(typed, config, 0.2, Measures(mu=[5])).types.scores[5]
+            assert (
+                confirmed == evaluate_held_out(typed, config, 0.2, Measures(mu=[5])).types.scores[5]
+            )
 
 
 def test_a_winner_that_loses_on_the_second_split_is_not_taken() -> None:
@@ -94,10 +109,14 @@ def test_a_winner_that_loses_on_the_second_split_is_not_taken() -> None:
         assert (found.best == found.winner, found.config != BASE) == (is_taken, is_taken)
 
 
-def test_trials_come_in_the_order_of_the_sequence_and_are_told_one_by_one(tuned: tuple[Tuning, list[Trial]]) -> None:
+def test_trials_come_in_the_order_of_the_sequence_and_are_told_one_by_one(
+    tuned: tuple[Tuning, list[Trial]],
+) -> None:
     found, told = tuned
     assert list(found.trials) == told
-    assert [{name: getattr(trial, name) for name in SPACE} for trial in found.trials] == settings(3, 0)
+    assert [{name: getattr(trial, name) for name in SPACE} for trial in found.trials] == settings(
+        3, 0
+    )
     assert all(trial.seconds > 0 for trial in found.trials)
 
 
@@ -125,17 +144,28 @@ def trial(score: float | None, k: int = 10) -> Trial:
         (0.0, [0.0], None),
     ],
 )
-def test_the_best_is_the_first_that_beats_the_settings_at_the_start(base_score: float | None, scores: list[float | None], best: int | None) -> None:
+def test_the_best_is_the_first_that_beats_the_settings_at_the_start(
+    base_score: float | None, scores: list[float | None], best: int | None
+) -> None:
     """What diverged has no score, which is less than any."""
-    found = Tuning(BASE, base_score, tuple(trial(score, 10 + number) for number, score in enumerate(scores)), 10)
+    found = Tuning(
+        BASE,
+        base_score,
+        tuple(trial(score, 10 + number) for number, score in enumerate(scores)),
+        10,
+    )
     assert found.best == (None if best is None else found.trials[best])
     if best is None:
         assert found.config == BASE
     else:
-        assert found.config == replace(BASE, k=10 + best, omega=0.5, energy_release=0.05, dimensions=20)
+        assert found.config == replace(
+            BASE, k=10 + best, omega=0.5, energy_release=0.05, dimensions=20
+        )
 
 
-def test_a_trial_that_diverges_has_no_score_and_the_others_go_on(typed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_that_diverges_has_no_score_and_the_others_go_on(
+    typed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = settings(2, 0)
     embed = Run.embed_graph
 
@@ -190,28 +220,51 @@ def test_the_table_has_the_start_and_then_the_best_first() -> None:
     kept = tables.tuning_table(Tuning(BASE, 0.5, (trial(0.4),), 10))
     assert kept.best == {(0, 5)}
     assert "None beat the settings at the start" in kept.note
-    assert [row[5] for row in tables.tuning_table(Tuning(BASE, None, (trial(None),), 10)).rows] == ["–"]
+    assert [row[5] for row in tables.tuning_table(Tuning(BASE, None, (trial(None),), 10)).rows] == [
+        "–"
+    ]
 
 
-def test_the_command_writes_the_best_settings_for_embed(pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_the_best_settings_for_embed(
+    pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("start.toml").write_text('k = 2\ndimensions = 2\nomega = 0.01\nsimilarity = "ppmi"\n')
-    run = pyke("tune", typed, "--trials", "2", "--mu", "5", "--config", "start.toml", "--report", "tuned.html", "--json")
+    run = pyke(
+        "tune",
+        typed,
+        "--trials",
+        "2",
+        "--mu",
+        "5",
+        "--config",
+        "start.toml",
+        "--report",
+        "tuned.html",
+        "--json",
+    )
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
     assert len(found["trials"]) == 2
     assert run.stderr.count("→") == 2, "a line for each trial"
     written = Config.read("tuned.toml")
-    best = found["best"] or {"k": 2, "dimensions": 2, "omega": 0.01, "energy_release": Config().energy_release}
+    best = found["best"] or {
+        "k": 2,
+        "dimensions": 2,
+        "omega": 0.01,
+        "energy_release": Config().energy_release,
+    }
     assert written == Config(similarity="ppmi", **{name: best[name] for name in SPACE})
     assert "<table>" in Path("tuned.html").read_text()
     assert pyke("embed", typed, "-o", "out", "--config", "tuned.toml").returncode == 0
     assert json.loads(Path("out/manifest.json").read_text())["config"]["k"] == written.k
 
 
-def test_the_command_keeps_the_start_if_nothing_beats_it(pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_keeps_the_start_if_nothing_beats_it(
+    pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All four parameters are written, also where they are the defaults: the file says what was found."""
-    monkeypatch.setattr(module, "measure_held_out", lambda *_: _Half())
+    monkeypatch.setattr(tune_module, "measure_held_out", lambda *_: _Half())
     run = pyke("tune", typed, "--trials", "1", "-o", tmp_path / "best.toml")
     assert run.returncode == 0, run.stderr
     text = (tmp_path / "best.toml").read_text()
@@ -245,7 +298,13 @@ class _Half:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
 def test_what_cannot_be_tuned_has_its_exit_code(
-    pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, words: str
+    pyke: Command,
+    typed: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    words: str,
 ) -> None:
     """It is said before hours of trials, not after them."""
     monkeypatch.chdir(tmp_path)
@@ -255,4 +314,6 @@ def test_what_cannot_be_tuned_has_its_exit_code(
     assert (run.returncode, words in run.stderr) == (code, True), run.stderr
     assert "Traceback" not in run.stderr
     assert "→" not in run.stderr, "no trial was made"
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(["taken.toml", "taken.html"], "kk = 3\n")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ["taken.toml", "taken.html"], "kk = 3\n"
+    )

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from pyke.core.arrays import Floats, Ids
 from pyke.errors import NothingToScore, UsageError
-from pyke.evaluate.type_prediction import MU, TypeTable, require_classes, score, usable_mu
-from pyke.graph import Floats, Ids
+from pyke.evaluate.type_prediction import score
+from pyke.use.types.votes import MU, TypeTable, require_classes, usable_mu
 from test_ids import many
 
 CLASSES = "abcde"
@@ -41,7 +42,11 @@ def vectors_of(everybody: list[Member]) -> Floats:
 
 def types_of(everybody: list[Member]) -> Ids:
     """The classes are terms, too: their ids follow the alphabet."""
-    pairs = sorted((2 * x + 1, 1000 + CLASSES.index(name)) for x, (_, own) in enumerate(everybody) for name in own)
+    pairs = sorted(
+        (2 * x + 1, 1000 + CLASSES.index(name))
+        for x, (_, own) in enumerate(everybody)
+        for name in own
+    )
     return np.array(pairs, np.int32).reshape(-1, 2)
 
 
@@ -53,13 +58,19 @@ def plain(everybody: list[Member]) -> tuple[list[list[float]], list[set[str]]]:
 @many(100)
 def test_the_score_is_the_papers_formula_at_every_mu(everybody: list[Member]) -> None:
     table, others = TypeTable.of(types_of(everybody)), range(1, len(everybody))
-    results = [score(vectors_of(everybody), table, mu=list(others), threads=threads) for threads in (1, 3)]
+    results = [
+        score(vectors_of(everybody), table, mu=list(others), threads=threads) for threads in (1, 3)
+    ]
     places, types = plain(everybody)
     assert list(results[0].scores) == list(others)
     for mu, found in results[0].scores.items():
         assert found == pytest.approx(oracle.type_prediction(places, types, mu), abs=1e-12)
     assert results[0] == results[1], "threads change no bit"
-    assert (results[0].asked, results[0].without_vector, results[0].votes) == (len(everybody), 0, None)
+    assert (results[0].asked, results[0].without_vector, results[0].votes) == (
+        len(everybody),
+        0,
+        None,
+    )
 
 
 @given(members(12, 16))
@@ -67,16 +78,27 @@ def test_the_score_is_the_papers_formula_at_every_mu(everybody: list[Member]) ->
 def test_ties_at_the_border_of_ten_are_counted(everybody: list[Member]) -> None:
     table = TypeTable.of(types_of(everybody))
     for mu in ([1], None):
-        assert score(vectors_of(everybody), table, mu=mu).ties == oracle.ties(plain(everybody)[0], 10)
+        assert score(vectors_of(everybody), table, mu=mu).ties == oracle.ties(
+            plain(everybody)[0], 10
+        )
 
 
 @given(members(3, 20), st.data())
 @many(120)
-def test_withheld_types_are_predicted_and_voted_for_as_in_plain_loops(everybody: list[Member], data: st.DataObject) -> None:
+def test_withheld_types_are_predicted_and_voted_for_as_in_plain_loops(
+    everybody: list[Member], data: st.DataObject
+) -> None:
     """Also where somebody has no vector, and where there are fewer than ten to ask."""
-    is_asked = np.array(data.draw(st.lists(st.booleans(), min_size=len(everybody), max_size=len(everybody))))
+    is_asked = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(everybody), max_size=len(everybody)))
+    )
     is_asked[:2] = True, False
-    gone = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(everybody), max_size=len(everybody)))) == 0
+    gone = (
+        np.array(
+            data.draw(st.lists(st.integers(0, 3), min_size=len(everybody), max_size=len(everybody)))
+        )
+        == 0
+    )
     whole = TypeTable.of(types_of(everybody))
     known, asked = whole.rows(np.flatnonzero(~is_asked)), whole.rows(np.flatnonzero(is_asked))
     subjects = np.where(gone[is_asked], np.int32(-1), asked.subjects)
@@ -84,7 +106,9 @@ def test_withheld_types_are_predicted_and_voted_for_as_in_plain_loops(everybody:
     truth = oracle.Withheld(
         points=[place for x, (place, _) in enumerate(everybody) if not is_asked[x]],
         known=[own for x, (_, own) in enumerate(everybody) if not is_asked[x]],
-        queries=[None if gone[x] else place for x, (place, _) in enumerate(everybody) if is_asked[x]],
+        queries=[
+            None if gone[x] else place for x, (place, _) in enumerate(everybody) if is_asked[x]
+        ],
         truth=[own for x, (_, own) in enumerate(everybody) if is_asked[x]],
     )
     found = score(vectors_of(everybody), known, asked, mu=range(1, len(known) + 1))
@@ -94,13 +118,19 @@ def test_withheld_types_are_predicted_and_voted_for_as_in_plain_loops(everybody:
     voters = min(10, len(known))
     assert found.votes is not None
     assert found.votes.top_1 == pytest.approx(truth.top_1(voters), abs=1e-12)
-    assert (found.votes.micro_f1, found.votes.macro_f1) == pytest.approx(truth.f1(voters), abs=1e-12)
-    assert found == score(vectors_of(everybody), known, asked, mu=range(1, len(known) + 1), threads=4), "threads change no bit"
+    assert (found.votes.micro_f1, found.votes.macro_f1) == pytest.approx(
+        truth.f1(voters), abs=1e-12
+    )
+    assert found == score(
+        vectors_of(everybody), known, asked, mu=range(1, len(known) + 1), threads=4
+    ), "threads change no bit"
 
 
 def test_the_oracle_predicts_withheld_types_as_computed_by_hand() -> None:
     """Two are asked: one beside two a's, and one of whom nothing is known."""
-    case = oracle.Withheld([[0.0], [1.0], [9.0]], [{"a"}, {"a", "b"}, {"c"}], [[0.0], None], [{"a"}, {"b"}])
+    case = oracle.Withheld(
+        [[0.0], [1.0], [9.0]], [{"a"}, {"a", "b"}, {"c"}], [[0.0], None], [{"a"}, {"b"}]
+    )
     assert case.score(1) == pytest.approx((1 + 0) / 2)
     assert case.score(2) == pytest.approx((2 / 5**0.5 + 0) / 2)
     assert case.top_1(2) == 1 / 2
@@ -110,8 +140,14 @@ def test_the_oracle_predicts_withheld_types_as_computed_by_hand() -> None:
 
 def test_a_score_by_an_index_is_close_and_says_its_recall() -> None:
     rng = np.random.default_rng(1)
-    everybody: list[Member] = [(rng.normal(size=6).tolist(), set(rng.choice(list(CLASSES), 2).tolist())) for _ in range(600)]
-    exact, by_index = (score(vectors_of(everybody), TypeTable.of(types_of(everybody)), exact=exact) for exact in (True, False))
+    everybody: list[Member] = [
+        (rng.normal(size=6).tolist(), set(rng.choice(list(CLASSES), 2).tolist()))
+        for _ in range(600)
+    ]
+    exact, by_index = (
+        score(vectors_of(everybody), TypeTable.of(types_of(everybody)), exact=exact)
+        for exact in (True, False)
+    )
     assert (exact.exact, exact.recall, by_index.exact) == (True, 1.0, False)
     assert 0.98 < by_index.recall <= 1
     assert list(exact.scores.values()) == pytest.approx(list(by_index.scores.values()), abs=0.01)
@@ -126,7 +162,10 @@ def test_rows_of_a_table_come_in_the_order_in_which_they_are_named() -> None:
     table = TypeTable.of(np.array([[3, 10], [3, 12], [5, 11], [9, 10]], np.int32))
     chosen = table.rows(np.array([2, 0, 0]))
     assert chosen.subjects.tolist() == [9, 3, 3]
-    assert [chosen.class_ids[chosen.classes[a:b]].tolist() for a, b in zip(chosen.offsets, chosen.offsets[1:], strict=False)] == [
+    assert [
+        chosen.class_ids[chosen.classes[a:b]].tolist()
+        for a, b in zip(chosen.offsets, chosen.offsets[1:], strict=False)
+    ] == [
         [10],
         [10, 12],
         [10, 12],
@@ -145,7 +184,9 @@ def test_mu_is_taken_in_ascending_order_once_each() -> None:
 
 @pytest.mark.parametrize(("wanted", "error", "words"), [([], UsageError, "missing"), ([0], UsageError, "least 1"), ([3, -1], UsageError, "μ is -1"),
                                                         ([6], NothingToScore, "only 5 typed subjects")])  # fmt: skip
-def test_a_mu_that_cannot_be_is_refused(wanted: list[int], error: type[Exception], words: str) -> None:
+def test_a_mu_that_cannot_be_is_refused(
+    wanted: list[int], error: type[Exception], words: str
+) -> None:
     with pytest.raises(error, match=words):
         usable_mu(wanted, 5)
 
@@ -155,7 +196,13 @@ def test_one_subject_alone_cannot_be_predicted() -> None:
         usable_mu(None, 0)
 
 
-@pytest.mark.parametrize(("types", "words"), [([], "no subject has a type.*--type-predicate"), ([(0, 5), (1, 5)], "all 2 typed subjects have one")])
+@pytest.mark.parametrize(
+    ("types", "words"),
+    [
+        ([], "no subject has a type.*--type-predicate"),
+        ([(0, 5), (1, 5)], "all 2 typed subjects have one"),
+    ],
+)
 def test_types_that_tell_nothing_are_refused(types: list[tuple[int, int]], words: str) -> None:
     with pytest.raises(NothingToScore, match=words):
         require_classes(TypeTable.of(np.array(types, np.int32).reshape(-1, 2)))

@@ -21,35 +21,54 @@ LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An embedding of masters who partly lack types, one of them a blank node with a hostile label."""
     folder = tmp_path_factory.mktemp("types")
-    text = partly_typed().replace("<http://e/baker/0>", "_:master") + f'_:master {LABEL} "[red]Berta\\u001b[31m" .\n'
+    text = (
+        partly_typed().replace("<http://e/baker/0>", "_:master")
+        + f'_:master {LABEL} "[red]Berta\\u001b[31m" .\n'
+    )
     (folder / "partly.nt").write_text(text)
     package.embed(folder / "partly.nt", dimensions=5).save(folder / "out")
     return folder / "out"
 
 
-def test_it_shows_how_often_predictions_are_right_what_was_predicted_and_counts(pyke: Command, out: Path) -> None:
+def test_it_shows_how_often_predictions_are_right_what_was_predicted_and_counts(
+    pyke: Command, out: Path
+) -> None:
     run = pyke("types", out, "--mu", MU, "--min-confidence", "0.5")
     assert run.returncode == 0, run.stderr
-    for words in ("How often predictions are right", "4 of 4", "types were withheld", "Predicted types", "baker", "should be right", "were asked"):
+    for words in (
+        "How often predictions are right",
+        "4 of 4",
+        "types were withheld",
+        "Predicted types",
+        "baker",
+        "should be right",
+        "were asked",
+    ):
         assert words in run.stdout
     assert "nothing can be said" in run.stdout, "of tools"
     assert "Calibrating" in run.stderr
     assert "http://e/baker" not in run.stdout, "names are short where they are clear"
 
 
-def test_it_writes_what_python_gives_and_counts_what_rdf_cannot_name(pyke: Command, out: Path, tmp_path: Path) -> None:
+def test_it_writes_what_python_gives_and_counts_what_rdf_cannot_name(
+    pyke: Command, out: Path, tmp_path: Path
+) -> None:
     run = pyke("types", out, "--mu", MU, "--min-confidence", "0", "-o", tmp_path / "found.nt")
     found = package.load(out).predict_types(mu=MU, min_confidence=0)
     assert run.returncode == 0, run.stderr
     quads = ox.parse((tmp_path / "found.nt").read_bytes(), ox.RdfFormat.N_TRIPLES)
-    assert {(quad.subject.value, quad.object.value) for quad in quads} == {(p.term, p.type) for p in found if not p.term.startswith("_:")}
+    assert {(quad.subject.value, quad.object.value) for quad in quads} == {
+        (p.term, p.type) for p in found if not p.term.startswith("_:")
+    }
     assert found.not_in_rdf > 0
     assert f"{found.not_in_rdf} more have blank nodes" in run.stdout
     assert "found.nt" in run.stdout
 
 
 def test_it_speaks_json(pyke: Command, out: Path, tmp_path: Path) -> None:
-    run = pyke("types", out, "--mu", MU, "--precision", "0.7", "-o", tmp_path / "found.parquet", "--json")
+    run = pyke(
+        "types", out, "--mu", MU, "--precision", "0.7", "-o", tmp_path / "found.parquet", "--json"
+    )
     found = package.load(out).predict_types(mu=MU, precision=0.7)
     assert json.loads(run.stdout) == {"output": str(tmp_path / "found.parquet"), **found.as_dict()}
 
@@ -63,7 +82,9 @@ def test_a_table_on_standard_output_is_all_there_is(pyke: Command, out: Path) ->
         assert "were asked" in run.stderr
 
 
-def test_nothing_confident_enough_is_said_and_no_error(pyke: Command, out: Path, tmp_path: Path) -> None:
+def test_nothing_confident_enough_is_said_and_no_error(
+    pyke: Command, out: Path, tmp_path: Path
+) -> None:
     run = pyke("types", out, "--mu", MU, "--min-confidence", "1", "-o", tmp_path / "none.nt")
     assert run.returncode == 0
     assert "None was confident enough" in run.stdout
@@ -72,22 +93,43 @@ def test_nothing_confident_enough_is_said_and_no_error(pyke: Command, out: Path,
 
 def test_typed_subjects_are_asked_if_they_are_wanted(pyke: Command, out: Path) -> None:
     options = ("types", out, "--mu", MU, "--min-confidence", "0.3")
-    only, also = (json.loads(pyke(*options, way, "--json").stdout) for way in ("--only-untyped", "--also-typed"))
+    only, also = (
+        json.loads(pyke(*options, way, "--json").stdout)
+        for way in ("--only-untyped", "--also-typed")
+    )
     assert also["asked"] - only["asked"] == package.load(out).manifest["census"]["typed_subjects"]
     assert also["of_typed"] == also["predictions"] - only["predictions"] > 0
-    assert f"{also['of_typed']} are of subjects that have a type already" in pyke(*options, "--also-typed").stdout
+    assert (
+        f"{also['of_typed']} are of subjects that have a type already"
+        in pyke(*options, "--also-typed").stdout
+    )
     assert "have a type already" not in pyke(*options).stdout
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])
-def test_the_number_of_threads_changes_no_byte(pyke: Command, out: Path, tmp_path: Path, threads: str) -> None:
-    pyke("types", out, "--mu", MU, "--min-confidence", "0", "-o", tmp_path / "found.ttl", "--threads", threads)
+def test_the_number_of_threads_changes_no_byte(
+    pyke: Command, out: Path, tmp_path: Path, threads: str
+) -> None:
+    pyke(
+        "types",
+        out,
+        "--mu",
+        MU,
+        "--min-confidence",
+        "0",
+        "-o",
+        tmp_path / "found.ttl",
+        "--threads",
+        threads,
+    )
     package.load(out).predict_types(mu=MU, min_confidence=0).write(tmp_path / "same.ttl")
     assert (tmp_path / "found.ttl").read_bytes() == (tmp_path / "same.ttl").read_bytes() != b""
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.png"])
-def test_a_report_shows_how_often_predictions_are_right(pyke: Command, out: Path, tmp_path: Path, name: str) -> None:
+def test_a_report_shows_how_often_predictions_are_right(
+    pyke: Command, out: Path, tmp_path: Path, name: str
+) -> None:
     assert pyke("types", out, "--mu", MU, "--report", tmp_path / name).returncode == 0
     report = (tmp_path / name).read_bytes()
     assert report.startswith(b"\x89PNG") or b"How often predictions are right" in report
@@ -96,13 +138,22 @@ def test_a_report_shows_how_often_predictions_are_right(pyke: Command, out: Path
 def test_a_term_is_explained(pyke: Command, out: Path) -> None:
     run = pyke("types", out, "--mu", MU, "--explain", "http://e/smith/0")
     assert run.returncode == 0, run.stderr
-    for words in ("<http://e/smith/0>", f"of {MU}", "nearest typed neighbours", "uses → …", "terms that have it"):
+    for words in (
+        "<http://e/smith/0>",
+        f"of {MU}",
+        "nearest typed neighbours",
+        "uses → …",
+        "terms that have it",
+    ):
         assert words in run.stdout
     assert "Calibrating" not in run.stderr, "that would take an embedding"
 
 
 def test_what_is_stated_of_a_typed_term_is_marked(pyke: Command, out: Path) -> None:
-    assert "stated in the graph" in pyke("types", out, "--mu", "20", "--explain", "http://e/smith/9").stdout
+    assert (
+        "stated in the graph"
+        in pyke("types", out, "--mu", "20", "--explain", "http://e/smith/9").stdout
+    )
 
 
 def test_a_term_that_is_like_nobody_is_said_to_be(pyke: Command, out: Path) -> None:
@@ -118,14 +169,21 @@ def test_labels_from_graphs_are_harmless(pyke: Command, out: Path) -> None:
 
 
 def test_an_explanation_speaks_json(pyke: Command, out: Path) -> None:
-    run = pyke("types", out, "--mu", MU, "--explain", "e:smith/0", "--prefix", "e=http://e/", "--json")
+    run = pyke(
+        "types", out, "--mu", MU, "--explain", "e:smith/0", "--prefix", "e=http://e/", "--json"
+    )
     told = json.loads(run.stdout)
     assert told["term"] == "http://e/smith/0"
     assert len(told["voters"]) == MU
 
 
-@pytest.mark.parametrize(("name", "told"), [("http://e/smith/tool99", "Did you mean <http://e/smith/tool9>"), ("x:y", "--prefix x=IRI")])
-def test_an_unknown_term_is_refused_with_what_may_be_meant(pyke: Command, out: Path, name: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("http://e/smith/tool99", "Did you mean <http://e/smith/tool9>"), ("x:y", "--prefix x=IRI")],
+)
+def test_an_unknown_term_is_refused_with_what_may_be_meant(
+    pyke: Command, out: Path, name: str, told: str
+) -> None:
     run = pyke("types", out, "--explain", name)
     assert run.returncode == 66
     assert told in run.stderr
@@ -153,7 +211,13 @@ def test_an_unknown_term_is_refused_with_what_may_be_meant(pyke: Command, out: P
     ids=str,
 )
 def test_what_cannot_be_is_refused_before_the_work(
-    pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], code: int, told: str
+    pyke: Command,
+    out: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    code: int,
+    told: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("there.nt", "there.html"):
@@ -174,11 +238,17 @@ def test_what_cannot_be_is_refused_before_the_work(
         (FAMILY.replace("female", "male"), "one and the same class"),
         (FAMILY, "--also-typed"),
         (f"<e:a> {TYPE} <e:c> .\n<e:b> {TYPE} <e:d> .\n<e:a> <e:p> <e:o> .\n", "leaves nobody"),
-        ("".join(f"<e:s{n}> {TYPE} <e:c{n % 2}> .\n" for n in range(10)) + "<e:a> <e:p> <e:o> .\n", "nothing but their types"),
+        (
+            "".join(f"<e:s{n}> {TYPE} <e:c{n % 2}> .\n" for n in range(10))
+            + "<e:a> <e:p> <e:o> .\n",
+            "nothing but their types",
+        ),
     ],
     ids=["untyped", "one class", "all typed", "two subjects", "only types"],
 )
-def test_a_graph_that_tells_nothing_about_types_is_refused(pyke: Command, tmp_path: Path, text: str, told: str) -> None:
+def test_a_graph_that_tells_nothing_about_types_is_refused(
+    pyke: Command, tmp_path: Path, text: str, told: str
+) -> None:
     (tmp_path / "graph.nt").write_text(text)
     package.embed(tmp_path / "graph.nt", dimensions=3).save(tmp_path / "out")
     run = pyke("types", tmp_path / "out", "--mu", "1")
@@ -188,6 +258,16 @@ def test_a_graph_that_tells_nothing_about_types_is_refused(pyke: Command, tmp_pa
 
 def test_the_running_example_works(pyke: Command, tmp_path: Path) -> None:
     package.embed(ROOT / "examples" / "father.ttl", dimensions=5).save(tmp_path / "out")
-    run = pyke("types", tmp_path / "out", "--mu", "3", "--also-typed", "--min-confidence", "0", "-o", tmp_path / "found.ttl")
+    run = pyke(
+        "types",
+        tmp_path / "out",
+        "--mu",
+        "3",
+        "--also-typed",
+        "--min-confidence",
+        "0",
+        "-o",
+        tmp_path / "found.ttl",
+    )
     assert run.returncode == 0, run.stderr
     assert list(ox.parse(path=str(tmp_path / "found.ttl")))

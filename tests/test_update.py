@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import pyke
 from conftest import CRAFTS, TYPE, Command, crafts
-from pyke import planning
 from pyke.config import Config
-from pyke.embedding import Embedding
+from pyke.embedding.embedding import Embedding
 from pyke.errors import DamagedStore, EmptyGraph, OverBudget, SyntaxProblem, UsageError
-from pyke.pipeline import Run
-from pyke.update import update
+from pyke.pipeline import plan
+from pyke.pipeline.embed import Run
+from pyke.pipeline.update import update
 
 Triple = tuple[str, str, str]
 SETTINGS: dict[str, Any] = {"dimensions": 8, "threads": 1, "seed": 3}
@@ -59,10 +59,15 @@ def test_new_terms_are_placed_among_their_kind(before: Embedding, newcomers: Pat
     after = update(before, newcomers)
     for craft in CRAFTS:
         near = [neighbour.term for neighbour in after.nearest(f"http://e/{craft}/new", k=5)]
-        assert all(term.startswith(f"http://e/{craft}") or (craft, term) == ("baker", "http://e/hermit") for term in near), near
+        assert all(
+            term.startswith(f"http://e/{craft}") or (craft, term) == ("baker", "http://e/hermit")
+            for term in near
+        ), near
 
 
-def test_what_is_not_near_the_change_does_not_move_a_bit(before: Embedding, newcomers: Path) -> None:
+def test_what_is_not_near_the_change_does_not_move_a_bit(
+    before: Embedding, newcomers: Path
+) -> None:
     after = update(before, newcomers)
     assert [after.terms[i] for i in range(len(before))] == list(before.terms)
     same = (after.vectors[: len(before)] == before.vectors).all(axis=1)
@@ -73,13 +78,20 @@ def test_what_is_not_near_the_change_does_not_move_a_bit(before: Embedding, newc
 def test_what_was_done_is_told(before: Embedding, newcomers: Path) -> None:
     after = update(before, newcomers)
     (record,) = after.manifest["updates"]
-    assert (record["added"], record["removed"], record["new_terms"], record["not_found"]) == (6, 0, 3, 0)
+    assert (record["added"], record["removed"], record["new_terms"], record["not_found"]) == (
+        6,
+        0,
+        3,
+        0,
+    )
     again = update(after, newcomers)
     assert [record["added"] for record in again.manifest["updates"]] == [6, 0]
     assert again.manifest["census"]["duplicates"] == before.manifest["census"]["duplicates"] + 8
 
 
-def test_what_is_known_already_changes_nothing(before: Embedding, newcomers: Path, tmp_path: Path) -> None:
+def test_what_is_known_already_changes_nothing(
+    before: Embedding, newcomers: Path, tmp_path: Path
+) -> None:
     same, new = tmp_path / "same.nt", tmp_path / "new.nt"
     same.write_text(crafts(60))
     new.write_text("".join(newcomers.read_text().splitlines(keepends=True)[:-1]))
@@ -89,16 +101,25 @@ def test_what_is_known_already_changes_nothing(before: Embedding, newcomers: Pat
         assert after.manifest["updates"][0]["placed_terms"] == 0
 
 
-def test_a_term_of_which_most_triples_change_is_put_elsewhere(before: Embedding, tmp_path: Path) -> None:
+def test_a_term_of_which_most_triples_change_is_put_elsewhere(
+    before: Embedding, tmp_path: Path
+) -> None:
     apprentice = "http://e/baker/7"  # becomes a smith
     old, new = tmp_path / "old.nt", tmp_path / "new.nt"
     old.write_text(lines({triple for triple in triples_of(before) if triple[0] == apprentice}))
     new.write_text(
-        "".join(f"<{apprentice}> <http://e/{p}> <http://e/smith/{o}> .\n" for p, o in (("uses", "tool3"), ("knows", "8"), ("knows", "15")))
+        "".join(
+            f"<{apprentice}> <http://e/{p}> <http://e/smith/{o}> .\n"
+            for p, o in (("uses", "tool3"), ("knows", "8"), ("knows", "15"))
+        )
     )
     after = update(before, new, old)
     smith, baker = (
-        np.linalg.norm(after[apprentice] - np.mean([after[f"http://e/{craft}/{m}"] for m in range(20, 60)], axis=0)) for craft in ("smith", "baker")
+        np.linalg.norm(
+            after[apprentice]
+            - np.mean([after[f"http://e/{craft}/{m}"] for m in range(20, 60)], axis=0)
+        )
+        for craft in ("smith", "baker")
     )
     assert smith < baker
 
@@ -133,10 +154,14 @@ def test_standard_input_is_read_once(before: Embedding) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_star_tells_nothing_of_directions_and_grows_all_the_same(tmp_path: Path, seed: int) -> None:
+def test_a_star_tells_nothing_of_directions_and_grows_all_the_same(
+    tmp_path: Path, seed: int
+) -> None:
     """Every known leaf has the same middle, so that there is no map to learn."""
     old, new = tmp_path / "old.nt", tmp_path / "new.nt"
-    old.write_text("".join(f"<http://e/{leaf}> <http://e/p> <http://e/hub> .\n" for leaf in range(400)))
+    old.write_text(
+        "".join(f"<http://e/{leaf}> <http://e/p> <http://e/hub> .\n" for leaf in range(400))
+    )
     new.write_text("<http://e/new> <http://e/p> <http://e/hub> .\n")
     after = update(Run(old, Config(dimensions=2, threads=1, seed=seed)).embed(), new)
     assert np.isfinite(after["http://e/new"]).all()
@@ -144,7 +169,9 @@ def test_a_star_tells_nothing_of_directions_and_grows_all_the_same(tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["triples", "types"])
 @pytest.mark.parametrize("stranger", [-2, 10**6])
-def test_ids_that_nobody_has_are_damage(before: Embedding, newcomers: Path, name: str, stranger: int) -> None:
+def test_ids_that_nobody_has_are_damage(
+    before: Embedding, newcomers: Path, name: str, stranger: int
+) -> None:
     ids = np.array(getattr(before, name))
     ids.flat[-1] = stranger
     damaged: dict[str, Any] = {name: ids}
@@ -155,20 +182,33 @@ def test_ids_that_nobody_has_are_damage(before: Embedding, newcomers: Path, name
 def test_predicates_are_terms_too(tmp_path: Path) -> None:
     old, new = tmp_path / "old.nt", tmp_path / "new.nt"
     old.write_text(crafts(20) + "<http://e/baker/1> <http://e/fears> <http://e/smith/1> .\n")
-    new.write_text("".join(f"<http://e/baker/{m}> <http://e/fears> <http://e/weaver/{m}> .\n" for m in range(20)))
+    new.write_text(
+        "".join(
+            f"<http://e/baker/{m}> <http://e/fears> <http://e/weaver/{m}> .\n" for m in range(20)
+        )
+    )
     before = embedded(old)
     assert (update(before, new)["http://e/fears"] != before["http://e/fears"]).any()
 
 
 def test_statements_that_are_not_there_are_counted_once(tmp_path: Path) -> None:
     old, gone = tmp_path / "old.nt", tmp_path / "gone.nt"
-    old.write_text("<http://e/a> <http://e/p> <http://e/b> .\n" * 2 + "<http://e/b> <http://e/p> <http://e/c> .\n")
-    gone.write_text("<http://e/a> <http://e/p> <http://e/b> .\n<http://e/a> <http://e/p> <http://e/x> .\n")
-    record = update(Run(old, Config(**SETTINGS, keep_duplicates=True)).embed(), removed=gone).manifest["updates"][0]
+    old.write_text(
+        "<http://e/a> <http://e/p> <http://e/b> .\n" * 2
+        + "<http://e/b> <http://e/p> <http://e/c> .\n"
+    )
+    gone.write_text(
+        "<http://e/a> <http://e/p> <http://e/b> .\n<http://e/a> <http://e/p> <http://e/x> .\n"
+    )
+    record = update(
+        Run(old, Config(**SETTINGS, keep_duplicates=True)).embed(), removed=gone
+    ).manifest["updates"][0]
     assert (record["removed"], record["not_found"]) == (2, 1)
 
 
-def test_files_of_another_syntax_than_those_of_the_embedding_are_read(before: Embedding, tmp_path: Path) -> None:
+def test_files_of_another_syntax_than_those_of_the_embedding_are_read(
+    before: Embedding, tmp_path: Path
+) -> None:
     old, new = tmp_path / "old.txt", tmp_path / "new.ttl"
     old.write_text(crafts(5))
     new.write_text("@prefix : <http://e/> . :new :knows :hermit .")
@@ -186,20 +226,31 @@ def test_what_went_wrong_before_is_still_told(newcomers: Path, tmp_path: Path) -
     assert census["first_errors"] == before.manifest["census"]["first_errors"]
 
 
-def test_the_memory_allowed_is_kept(before: Embedding, newcomers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert update(before, newcomers, memory="2GB").vectors.tobytes() == update(before, newcomers).vectors.tobytes()
-    monkeypatch.setattr(planning, "PROGRAM_BYTES", 0)
-    monkeypatch.setattr(planning, "BYTES_PER_READER", 0)
+def test_the_memory_allowed_is_kept(
+    before: Embedding, newcomers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (
+        update(before, newcomers, memory="2GB").vectors.tobytes()
+        == update(before, newcomers).vectors.tobytes()
+    )
+    monkeypatch.setattr(plan, "PROGRAM_BYTES", 0)
+    monkeypatch.setattr(plan, "BYTES_PER_READER", 0)
     with pytest.raises(OverBudget, match=r"the update needs .* --memory allows more"):
         update(before, newcomers, memory=50_000)
 
 
-def test_an_update_of_any_number_of_threads_gives_the_same_bits(before: Embedding, newcomers: Path) -> None:
-    results = [update(before, newcomers, threads=threads).vectors.tobytes() for threads in (1, 2, 5)]
+def test_an_update_of_any_number_of_threads_gives_the_same_bits(
+    before: Embedding, newcomers: Path
+) -> None:
+    results = [
+        update(before, newcomers, threads=threads).vectors.tobytes() for threads in (1, 2, 5)
+    ]
     assert len(set(results)) == 1
 
 
-def test_the_census_counts_the_graph_that_there_is_then(before: Embedding, newcomers: Path, tmp_path: Path) -> None:
+def test_the_census_counts_the_graph_that_there_is_then(
+    before: Embedding, newcomers: Path, tmp_path: Path
+) -> None:
     after = update(before, newcomers)
     whole = tmp_path / "whole.nt"
     whole.write_text(lines(triples_of(after)))
@@ -208,7 +259,9 @@ def test_the_census_counts_the_graph_that_there_is_then(before: Embedding, newco
         assert after.manifest["census"][name] == getattr(counted, name), name
 
 
-def test_adding_and_removing_the_same_gives_back_the_graph(before: Embedding, newcomers: Path, tmp_path: Path) -> None:
+def test_adding_and_removing_the_same_gives_back_the_graph(
+    before: Embedding, newcomers: Path, tmp_path: Path
+) -> None:
     new = tmp_path / "only-new.nt"
     new.write_text("".join(newcomers.read_text().splitlines(keepends=True)[:-1]))
     back = update(update(before, new), removed=new)
@@ -217,18 +270,27 @@ def test_adding_and_removing_the_same_gives_back_the_graph(before: Embedding, ne
     assert (back.types == before.types).all()
 
 
-def test_terms_without_a_triple_are_gone_with_their_vectors(before: Embedding, tmp_path: Path) -> None:
+def test_terms_without_a_triple_are_gone_with_their_vectors(
+    before: Embedding, tmp_path: Path
+) -> None:
     gone = tmp_path / "gone.nt"
-    gone.write_text(f"<http://e/hermit> {TYPE} <http://e/baker> .\n<http://e/nobody> <http://e/uses> <http://e/nothing> .\n")
+    gone.write_text(
+        f"<http://e/hermit> {TYPE} <http://e/baker> .\n<http://e/nobody> <http://e/uses> <http://e/nothing> .\n"
+    )
     after = update(before, removed=gone)
     assert "http://e/hermit" not in after
     assert len(after) == len(before) - 1
-    assert (after.manifest["updates"][0]["removed"], after.manifest["updates"][0]["not_found"]) == (1, 1)
+    assert (after.manifest["updates"][0]["removed"], after.manifest["updates"][0]["not_found"]) == (
+        1,
+        1,
+    )
     assert (after["http://e/smith/7"] == before["http://e/smith/7"]).all()
 
 
 names = st.sampled_from([f"http://e/{letter}" for letter in "abcdefg"])
-graphs = st.sets(st.tuples(names, st.sampled_from(["http://e/p", "http://e/q"]), names), min_size=1, max_size=12)
+graphs = st.sets(
+    st.tuples(names, st.sampled_from(["http://e/p", "http://e/q"]), names), min_size=1, max_size=12
+)
 
 
 @settings(deadline=None, max_examples=60)
@@ -294,17 +356,26 @@ def test_ppmi_springs_can_be_updated_too(tmp_path: Path, newcomers: Path) -> Non
     assert np.isfinite(after.vectors).all()
 
 
-def test_the_command_tells_what_it_skipped_and_what_hangs_nowhere(typed: Path, tmp_path: Path, pyke: Command) -> None:
+def test_the_command_tells_what_it_skipped_and_what_hangs_nowhere(
+    typed: Path, tmp_path: Path, pyke: Command
+) -> None:
     new = tmp_path / "new.nt"
     new.write_text("<http://x/a> <http://x/p> <http://x/b> .\nnonsense\n")
     assert pyke("embed", typed, "-o", tmp_path / "out", "--dimensions", "8").returncode == 0
     done = pyke("update", tmp_path / "out", new, "-o", tmp_path / "out2", "--on-error", "skip")
     assert done.returncode == 0, done.stderr
-    for told in ("1 triple was added; 3 terms are new", "3 terms touch nothing that was known", "1 line was skipped", "new.nt:2"):
+    for told in (
+        "1 triple was added; 3 terms are new",
+        "3 terms touch nothing that was known",
+        "1 line was skipped",
+        "new.nt:2",
+    ):
         assert told in " ".join(done.stdout.split())
 
 
-def test_the_command_passes_no_damage_on(typed: Path, newcomers: Path, tmp_path: Path, pyke: Command) -> None:
+def test_the_command_passes_no_damage_on(
+    typed: Path, newcomers: Path, tmp_path: Path, pyke: Command
+) -> None:
     assert pyke("embed", typed, "-o", tmp_path / "out", "--dimensions", "8").returncode == 0
     vectors = tmp_path / "out" / "vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-1] + b"?")
@@ -312,18 +383,34 @@ def test_the_command_passes_no_damage_on(typed: Path, newcomers: Path, tmp_path:
     assert (done.returncode, (tmp_path / "out2").exists()) == (65, False)
 
 
-def test_the_command_writes_an_embedding_that_is_sound(typed: Path, newcomers: Path, tmp_path: Path, pyke: Command) -> None:
+def test_the_command_writes_an_embedding_that_is_sound(
+    typed: Path, newcomers: Path, tmp_path: Path, pyke: Command
+) -> None:
     assert pyke("embed", typed, "-o", tmp_path / "out", "--dimensions", "8").returncode == 0
     done = pyke("update", tmp_path / "out", newcomers, "-o", tmp_path / "out2")
     assert done.returncode == 0, done.stderr
     assert "6 triples were added; 3 terms are new" in done.stdout
     assert pyke("verify", tmp_path / "out2").returncode == 0
-    assert pyke("update", tmp_path / "out2", "-o", tmp_path / "out3", "--remove", newcomers, "--json").returncode == 0
+    assert (
+        pyke(
+            "update", tmp_path / "out2", "-o", tmp_path / "out3", "--remove", newcomers, "--json"
+        ).returncode
+        == 0
+    )
     assert pyke("update", tmp_path / "out", newcomers, "-o", tmp_path / "out2").returncode == 73
 
 
-@pytest.mark.parametrize(("arguments", "code"), [(["missing.nt"], 66), ([], 2), (["broken.nt"], 65)])
-def test_bad_input_is_told(arguments: list[str], code: int, typed: Path, tmp_path: Path, pyke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["missing.nt"], 66), ([], 2), (["broken.nt"], 65)]
+)
+def test_bad_input_is_told(
+    arguments: list[str],
+    code: int,
+    typed: Path,
+    tmp_path: Path,
+    pyke: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.nt").write_text("<http://e/a> <http://e/p> .\n")
     assert pyke("embed", typed, "-o", "out", "--dimensions", "4").returncode == 0

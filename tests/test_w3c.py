@@ -32,20 +32,34 @@ class Case(NamedTuple):
 def cases(manifest: Path) -> list[Case]:
     """The entries of a manifest, in its order."""
     here = "http://here/"
-    dataset = pyoxigraph.Dataset(pyoxigraph.parse(manifest.read_bytes(), format=RdfFormat.TURTLE, base_iri=here))
+    dataset = pyoxigraph.Dataset(
+        pyoxigraph.parse(manifest.read_bytes(), format=RdfFormat.TURTLE, base_iri=here)
+    )
 
     def value(subject: str, predicate: str) -> str | None:
         node = NamedNode(subject) if ":" in subject else pyoxigraph.BlankNode(subject)
-        return next((as_text(quad.object).removeprefix("_:") for quad in dataset.quads_for_subject(node) if quad.predicate.value == predicate), None)
+        return next(
+            (
+                as_text(quad.object).removeprefix("_:")
+                for quad in dataset.quads_for_subject(node)
+                if quad.predicate.value == predicate
+            ),
+            None,
+        )
 
     base = value(here, MF + "assumedTestBase") or "https://w3c.github.io/rdf-tests/"
     found, rest = [], value(here, MF + "entries") or ""
     while rest != RDF + "nil":
         entry = value(rest, RDF + "first") or ""
-        action, result = (value(entry, MF + "action") or "").removeprefix(here), value(entry, MF + "result")
+        action, result = (
+            (value(entry, MF + "action") or "").removeprefix(here),
+            value(entry, MF + "result"),
+        )
         kind = (value(entry, RDF + "type") or "").partition("#")[2]
         expected = manifest.parent / result.removeprefix(here) if result else None
-        found.append(Case(entry.partition("#")[2], kind, manifest.parent / action, expected, base + action))
+        found.append(
+            Case(entry.partition("#")[2], kind, manifest.parent / action, expected, base + action)
+        )
         rest = value(rest, RDF + "rest") or ""
     return found
 
@@ -53,7 +67,11 @@ def cases(manifest: Path) -> list[Case]:
 def expected_of(path: Path, base: str) -> list[Statement]:
     """What pyoxigraph finds, with one mark for all literals and without the names of graphs."""
     return [
-        (as_text(quad.subject), as_text(quad.predicate), '"' if isinstance(quad.object, Literal) else as_text(quad.object))
+        (
+            as_text(quad.subject),
+            as_text(quad.predicate),
+            '"' if isinstance(quad.object, Literal) else as_text(quad.object),
+        )
         for quad in pyoxigraph.parse(path=path, base_iri=base)
     ]
 
@@ -67,7 +85,11 @@ def problem_of(case: Case, form: str) -> str:
     if "Negative" in case.kind:
         return "accepted"
     if case.result is None:
-        return "" if canonical(_unmarked(statements)) == canonical(expected_of(case.action, case.base)) else "not what pyoxigraph reads"
+        return (
+            ""
+            if canonical(_unmarked(statements)) == canonical(expected_of(case.action, case.base))
+            else "not what pyoxigraph reads"
+        )
     if canonical(_unmarked(statements)) != canonical(expected_of(case.result, case.base)):
         return "other triples"
     if canonical(statements) != canonical(read(case.result, base=case.base).statements):
@@ -89,9 +111,15 @@ def _unmarked(statements: list[Statement]) -> list[Statement]:
         ("rdf-xml", "rdfxml", 164 + len(KNOWN_MISSES), KNOWN_MISSES),
     ],
 )
-def test_a_w3c_suite_passes(suite: str, form: str, count: int, misses: set[str], data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secrets.randbits", lambda bits: 12345)  # the keys of literals are compared between readings
+def test_a_w3c_suite_passes(
+    suite: str, form: str, count: int, misses: set[str], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "secrets.randbits", lambda bits: 12345
+    )  # the keys of literals are compared between readings
     tests = cases(data / "w3c-rdf11" / suite / "manifest.ttl")
     assert len(tests) == count
     problems = {case.name: problem for case in tests if (problem := problem_of(case, form))}
-    assert problems.keys() == misses, "\n".join(f"{name}: {problem}" for name, problem in problems.items() if name not in misses)
+    assert problems.keys() == misses, "\n".join(
+        f"{name}: {problem}" for name, problem in problems.items() if name not in misses
+    )

@@ -9,9 +9,9 @@ import numpy as np
 
 import pyke
 from pyke.config import Config
-from pyke.lubm import Universities, read
-from pyke.pipeline import Run
-from pyke.plots import COLOURS, GREY, draw_to, new_figure
+from pyke.evaluate.lubm import Universities, read
+from pyke.pipeline.embed import Run
+from pyke.use.figures import COLOURS, GREY, draw_to, new_figure
 
 HERE = Path(__file__).parent
 FATHER = HERE.parent.parent / "examples" / "father.ttl"
@@ -40,22 +40,50 @@ def contexts() -> Any:
     figure = new_figure(9.2, 3.7)
     left, right = figure.subplots(1, 2)
     people, places = ["anna", "heinz"], ["paris", "rome"]
-    at: Places = {"anna": (0, 2), "heinz": (0, 0), "paris": (4, 2), "rome": (4, 0), "bornIn": (2, 1), "Person": (-1.6, 1), "type": (-0.8, 1)}
-    springs = [("anna", "bornIn"), ("bornIn", "paris"), ("anna", "paris"), ("heinz", "bornIn"), ("bornIn", "rome"), ("heinz", "rome")]
-    springs += [(person, other) for person in people for other in ("type", "Person")] + [("type", "Person")]
+    at: Places = {
+        "anna": (0, 2),
+        "heinz": (0, 0),
+        "paris": (4, 2),
+        "rome": (4, 0),
+        "bornIn": (2, 1),
+        "Person": (-1.6, 1),
+        "type": (-0.8, 1),
+    }
+    springs = [
+        ("anna", "bornIn"),
+        ("bornIn", "paris"),
+        ("anna", "paris"),
+        ("heinz", "bornIn"),
+        ("bornIn", "rome"),
+        ("heinz", "rome"),
+    ]
+    springs += [(person, other) for person in people for other in ("type", "Person")] + [
+        ("type", "Person")
+    ]
     _network(left, "PPMI: terms of one triple attract each other", at, springs, {})
-    roles: Places = {"who bornIn": (1.5, 2.7), "where bornIn": (2.6, -0.7), "who type Person": (-1.4, 1)}
+    roles: Places = {
+        "who bornIn": (1.5, 2.7),
+        "where bornIn": (2.6, -0.7),
+        "who type Person": (-1.4, 1),
+    }
     at = {"anna": (0, 2), "heinz": (0, 0), "paris": (4, 2), "rome": (4, 0), "bornIn": (2.05, 1)}
     springs = [(person, role) for person in people for role in ("who bornIn", "who type Person")]
-    springs += [(place, "where bornIn") for place in places] + [("bornIn", "who bornIn"), ("bornIn", "where bornIn")]
+    springs += [(place, "where bornIn") for place in places] + [
+        ("bornIn", "who bornIn"),
+        ("bornIn", "where bornIn"),
+    ]
     _network(right, "context: terms with the same surroundings share particles", at, springs, roles)
     return figure
 
 
-def _network(axes: Any, title: str, terms: Places, springs: list[tuple[str, str]], added: Places) -> None:
+def _network(
+    axes: Any, title: str, terms: Places, springs: list[tuple[str, str]], added: Places
+) -> None:
     places = terms | added
     for one, other in springs:
-        axes.plot(*zip(places[one], places[other], strict=True), color=GREY, linewidth=1.2, zorder=1)
+        axes.plot(
+            *zip(places[one], places[other], strict=True), color=GREY, linewidth=1.2, zorder=1
+        )
     for group, colour, marker in ((terms, BLUE, "o"), (added, ORANGE, "s")):
         for name, (x, y) in group.items():
             axes.scatter(x, y, s=110, color=colour, marker=marker, zorder=2)
@@ -97,7 +125,9 @@ def family() -> Any:
         type_of = {e.terms[subject]: e.terms[kind].split("#")[-1] for subject, kind in e.types}
         for term, (x, y) in zip(e.terms, e.vectors, strict=True):
             axes.scatter(x, y, s=40, color=groups.get(type_of.get(term, ""), GREY), zorder=2)
-            axes.annotate(term.split("#")[-1], (x, y), xytext=(3, 3), textcoords="offset points", fontsize=7)
+            axes.annotate(
+                term.split("#")[-1], (x, y), xytext=(3, 3), textcoords="offset points", fontsize=7
+            )
         done = len(e.manifest["history"])
         axes.set_title(f"after {done} iteration{'s' if done > 1 else ''}", fontsize=10)
         axes.set_xticks([])

@@ -8,30 +8,43 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-from pyke.version import __version__
 
 if TYPE_CHECKING:
     from pyke.config import Config
-    from pyke.embedding import Embedding, load
+    from pyke.core.progress import Progress
+    from pyke.embedding.embedding import Embedding, load
     from pyke.errors import PykeError
-    from pyke.fetching import fetch
-    from pyke.pipeline import embed
-    from pyke.progress import Progress
+    from pyke.pipeline.embed import embed
+    from pyke.read.sparql.fetch import fetch
 
+__version__ = "0.1.0"
 __all__ = ["Config", "Embedding", "Progress", "PykeError", "__version__", "embed", "fetch", "load"]
 
-# Imported when first used: `pyke --help` must not wait for Numba.
+# Imported on first use: `pyke --help` and `import pyke` do not load NumPy or Numba.
 _HOMES = {
     "Config": "pyke.config",
-    "Embedding": "pyke.embedding",
-    "Progress": "pyke.progress",
+    "Embedding": "pyke.embedding.embedding",
+    "Progress": "pyke.core.progress",
     "PykeError": "pyke.errors",
-    "embed": "pyke.pipeline",
-    "fetch": "pyke.fetching",
-    "load": "pyke.embedding",
+    "embed": "pyke.pipeline.embed",
+    "fetch": "pyke.read.sparql.fetch",
+    "load": "pyke.embedding.embedding",
+}
+
+# Short names of modules for users: `from pyke.sklearn import PykeEmbedder`.
+_SHORT_NAMES = {
+    "pyke.export": "pyke.use.export",
+    "pyke.lubm": "pyke.evaluate.lubm",
+    "pyke.maps": "pyke.use.maps",
+    "pyke.progress": "pyke.core.progress",
+    "pyke.sklearn": "pyke.use.sklearn",
+    "pyke.store": "pyke.embedding.store",
 }
 
 
@@ -43,3 +56,21 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'pyke' has no attribute {name!r}")
+
+
+class _ShortNames(MetaPathFinder, Loader):
+    """Imports a module under its short name: both names give the same module."""
+
+    def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in _SHORT_NAMES else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(_SHORT_NAMES[spec.name])
+        self._spec = module.__spec__  # importlib is about to replace it
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec
+
+
+sys.meta_path.append(_ShortNames())

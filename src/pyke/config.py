@@ -39,7 +39,9 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "on_error": ("stop", "skip"),
 }
 _KINDS: dict[str, Any] = {
-    **dict.fromkeys(("stop_when_j_rises", "rescale", "lenient", "keep_duplicates", "count_literals"), bool),
+    **dict.fromkeys(
+        ("stop_when_j_rises", "rescale", "lenient", "keep_duplicates", "count_literals"), bool
+    ),
     **dict.fromkeys(("similarity", "mass", "repulsion", "init", "on_error", "type_predicate"), str),
     **dict.fromkeys(("format", "base"), (str, type(None))),
 }
@@ -100,7 +102,9 @@ class Config:
                 raise UsageError(f"{name} is {getattr(self, name)!r}; it must be {wanted}")
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
-                raise UsageError(f"{name} is {getattr(self, name)!r}; it must be one of: {', '.join(choices)}")
+                raise UsageError(
+                    f"{name} is {getattr(self, name)!r}; it must be one of: {', '.join(choices)}"
+                )
 
     @classmethod
     def preset(cls, name: str = "default", **changes: Any) -> Config:
@@ -110,7 +114,9 @@ class Config:
         known = {field.name for field in fields(cls)}
         for key in changes:
             if key not in known:
-                raise UsageError(f"there is no parameter {key!r}; there are: {', '.join(sorted(known))}")
+                raise UsageError(
+                    f"there is no parameter {key!r}; there are: {', '.join(sorted(known))}"
+                )
         if isinstance(changes.get("memory"), str):
             changes["memory"] = parse_size(changes["memory"])
         given = {key: value for key, value in changes.items() if value is not None}
@@ -138,8 +144,16 @@ class Config:
         """What differs from the defaults, and what is named in `always`, for `read`."""
         default = Config()
         deciding = [field.name for field in fields(self) if field.name not in _WITHOUT_EFFECT]
-        chosen = [name for name in deciding if name in always or getattr(self, name) != getattr(default, name)]
-        return "".join(f"{name} = {_as_toml(getattr(self, name))}\n" for name in chosen if getattr(self, name) is not None)
+        chosen = [
+            name
+            for name in deciding
+            if name in always or getattr(self, name) != getattr(default, name)
+        ]
+        return "".join(
+            f"{name} = {_as_toml(getattr(self, name))}\n"
+            for name in chosen
+            if getattr(self, name) is not None
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """All parameters, for the manifest."""
@@ -170,12 +184,16 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-def _check_range(name: str, value: Any, kind: type, least: float | None, greatest: float | None) -> None:
+def _check_range(
+    name: str, value: Any, kind: type, least: float | None, greatest: float | None
+) -> None:
     if value is None and name == "memory":
         return
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or (kind is int and not isinstance(value, int)) or not math.isfinite(value):
-        raise UsageError(f"{name} is {value!r}; it must be a {'whole' if kind is int else 'finite'} number")
+        raise UsageError(
+            f"{name} is {value!r}; it must be a {'whole' if kind is int else 'finite'} number"
+        )
     if (least is not None and value < least) or (greatest is not None and value > greatest):
         bounds = f"at least {least}" if greatest is None else f"from {least} to {greatest}"
         raise UsageError(f"{name} is {value}; it must be {bounds}")
@@ -210,7 +228,11 @@ def parse_duration(text: str) -> float:
     5400.0
     """
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([smhd]?)\s*", text)
-    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]] if match else 0.0
+    seconds = (
+        float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]]
+        if match
+        else 0.0
+    )
     if seconds <= 0:
         raise UsageError(f"{text!r} is no time; write it like 90s, 30m or 2h")
     return seconds

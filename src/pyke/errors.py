@@ -38,7 +38,9 @@ class MissingLibrary(PykeError, ImportError):
     exit_code = 2
 
     def __init__(self, library: str, purpose: str, extra: str) -> None:
-        super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'pyke-embeddings[{extra}]'")
+        super().__init__(
+            f"{purpose} needs {library}, which is not installed: pip install 'pyke-embeddings[{extra}]'"
+        )
 
 
 class DataError(PykeError, ValueError):

@@ -10,16 +10,54 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pyke.cli import cluster, embedding, experiments, export, fetch, nearest, plot, types, update
+from pyke import __version__
+from pyke.cli import (
+    cluster,
+    compare,
+    embed,
+    evaluate,
+    export,
+    fetch,
+    info,
+    lubm,
+    nearest,
+    plan,
+    plot,
+    tune,
+    types,
+    update,
+    verify,
+)
 from pyke.cli.options import app
 from pyke.errors import Interrupted, PykeError
-from pyke.version import __version__
 
-__all__ = ["app", "cluster", "embedding", "experiments", "export", "fetch", "main", "nearest", "plot", "types", "update"]
+__all__ = [
+    "app",
+    "cluster",
+    "compare",
+    "embed",
+    "evaluate",
+    "export",
+    "fetch",
+    "info",
+    "lubm",
+    "main",
+    "nearest",
+    "plan",
+    "plot",
+    "tune",
+    "types",
+    "update",
+    "verify",
+]
 
 
 @app.callback(invoke_without_command=True)
-def _top(version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False) -> None:
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True)
+    ] = False,
+) -> None:
     if version:
         typer.echo(__version__)
         raise typer.Exit
@@ -50,4 +88,6 @@ def main() -> None:
 def _out_of_memory() -> PykeError:
     from pyke.errors import OverBudget
 
-    return OverBudget("out of memory. `pyke plan` tells how much a graph needs; fewer --dimensions and --k need less.")
+    return OverBudget(
+        "out of memory. `pyke plan` tells how much a graph needs; fewer --dimensions and --k need less."
+    )

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pyke import terminal
+from pyke.cli import terminal
 from pyke.cli.options import AsJson, Directory, Force, Threads, app, config_of
 
 
@@ -16,7 +16,12 @@ from pyke.cli.options import AsJson, Directory, Force, Threads, app, config_of
 def export(
     directory: Directory,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="The file or directory to write; .gz, .zst … compress text; - for standard output.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The file or directory to write; .gz, .zst … compress text; - for standard output.",
+        ),
     ] = "",
     to: Annotated[
         str | None,
@@ -25,11 +30,25 @@ def export(
             "(pgvector). [by the ending of the output]"
         ),
     ] = None,
-    only: Annotated[str, typer.Option(help="all terms, typed subjects, entities (neither predicate nor class), or predicates.")] = "all",
-    neighbours: Annotated[int, typer.Option(help="atlas: how many nearest terms to store with each.")] = 0,
-    dsn: Annotated[str, typer.Option(help="postgres: connection string like postgresql://user@host/database. [PGHOST, PGUSER …]")] = "",
+    only: Annotated[
+        str,
+        typer.Option(
+            help="all terms, typed subjects, entities (neither predicate nor class), or predicates."
+        ),
+    ] = "all",
+    neighbours: Annotated[
+        int, typer.Option(help="atlas: how many nearest terms to store with each.")
+    ] = 0,
+    dsn: Annotated[
+        str,
+        typer.Option(
+            help="postgres: connection string like postgresql://user@host/database. [PGHOST, PGUSER …]"
+        ),
+    ] = "",
     table: Annotated[str, typer.Option(help="postgres: the table to make, or schema.table.")] = "",
-    index: Annotated[str, typer.Option(help="postgres: hnsw, for approximate search among many.")] = "",
+    index: Annotated[
+        str, typer.Option(help="postgres: hnsw, for approximate search among many.")
+    ] = "",
     threads: Threads = None,
     force: Force = False,
     json_: AsJson = False,
@@ -37,14 +56,23 @@ def export(
     """Write an embedding for another program: a table, arrays, word2vec, a viewer, a database."""
     threads = config_of(threads=threads).threads
     from pyke.config import format_size
-    from pyke.embedding import load
-    from pyke.store import verify
+    from pyke.embedding.embedding import load
+    from pyke.embedding.store import verify
 
     with terminal.Shown() as progress:
         began = time.perf_counter()
         verify(directory)  # what is damaged is not passed on
         written = load(directory).export(
-            output or None, to, only=only, progress=progress, force=force, threads=threads, neighbours=neighbours, dsn=dsn, table=table, index=index
+            output or None,
+            to,
+            only=only,
+            progress=progress,
+            force=force,
+            threads=threads,
+            neighbours=neighbours,
+            dsn=dsn,
+            table=table,
+            index=index,
         )
         place = "standard output" if output == "-" else written.target
         size = f", {format_size(written.bytes)}" if written.bytes is not None else ""

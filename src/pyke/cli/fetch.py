@@ -7,34 +7,77 @@ from typing import Annotated
 
 import typer
 
-from pyke import terminal
+from pyke.cli import terminal
 from pyke.cli.options import AsJson, Force, OnError, app
 
 
 @app.command()
 def fetch(
-    endpoint: Annotated[str, typer.Argument(metavar="SPARQL_ENDPOINT", help="Its address, http or https.", show_default=False)],
-    output: Annotated[str, typer.Option("--output", "-o", help="The file to write: .nt, compressed if .gz, .zst … follows.", show_default=False)],
-    query: Annotated[str | None, typer.Option(help="CONSTRUCT { … } WHERE { … } without LIMIT, or a file with it. [all triples]")] = None,
-    graph: Annotated[list[str] | None, typer.Option(help="IRI of a named graph; may be given more than once. [the default graph]")] = None,
-    no_literals: Annotated[bool, typer.Option("--no-literals", help="Leave out the triples with literals, and labels with them.")] = False,
-    order: Annotated[str | None, typer.Option(help="How pages are sorted: none, query, subquery. [none, and checked; with --query: query]")] = None,
+    endpoint: Annotated[
+        str,
+        typer.Argument(
+            metavar="SPARQL_ENDPOINT", help="Its address, http or https.", show_default=False
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The file to write: .nt, compressed if .gz, .zst … follows.",
+            show_default=False,
+        ),
+    ],
+    query: Annotated[
+        str | None,
+        typer.Option(
+            help="CONSTRUCT { … } WHERE { … } without LIMIT, or a file with it. [all triples]"
+        ),
+    ] = None,
+    graph: Annotated[
+        list[str] | None,
+        typer.Option(help="IRI of a named graph; may be given more than once. [the default graph]"),
+    ] = None,
+    no_literals: Annotated[
+        bool,
+        typer.Option(
+            "--no-literals", help="Leave out the triples with literals, and labels with them."
+        ),
+    ] = False,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            help="How pages are sorted: none, query, subquery. [none, and checked; with --query: query]"
+        ),
+    ] = None,
     page_size: Annotated[int, typer.Option(help="Rows to ask for at once.")] = 10_000,
-    max_triples: Annotated[int | None, typer.Option(help="Stop when so many have come. [all]")] = None,
-    keep_blank_labels: Annotated[bool, typer.Option("--keep-blank-labels", help="Blank nodes have the same labels in every answer.")] = False,
+    max_triples: Annotated[
+        int | None, typer.Option(help="Stop when so many have come. [all]")
+    ] = None,
+    keep_blank_labels: Annotated[
+        bool,
+        typer.Option(
+            "--keep-blank-labels", help="Blank nodes have the same labels in every answer."
+        ),
+    ] = False,
     on_error: OnError = None,
     timeout: Annotated[float, typer.Option(help="Seconds that an answer may take.")] = 120.0,
     retries: Annotated[int, typer.Option(help="How often a page is asked for again.")] = 5,
     pause: Annotated[float, typer.Option(help="Seconds between requests.")] = 0.0,
-    user_agent: Annotated[str | None, typer.Option(help="What to be called; some endpoints want an address of yours in it.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the pages of an interrupted fetch.")] = False,
+    user_agent: Annotated[
+        str | None,
+        typer.Option(help="What to be called; some endpoints want an address of yours in it."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the pages of an interrupted fetch.")
+    ] = False,
     force: Force = False,
     json_: AsJson = False,
 ) -> None:
     """Fetch the triples of a SPARQL endpoint, page by page."""
     from pyke.config import format_size
-    from pyke.endpoint import USER_AGENT
-    from pyke.fetching import fetch as fetch_to
+    from pyke.read.sparql.endpoint import USER_AGENT
+    from pyke.read.sparql.fetch import fetch as fetch_to
 
     with terminal.Shown() as progress:
         fetched = fetch_to(
@@ -68,7 +111,12 @@ def fetch(
         ("  of them by an earlier run", fetched.resumed_from),
         ("requests made again", fetched.asked_again),
         ("lines that broke the grammar, skipped", fetched.skipped),
-        ("blank nodes, each of one page" if not keep_blank_labels else "blank nodes, counted once per page", fetched.blank_nodes),
+        (
+            "blank nodes, each of one page"
+            if not keep_blank_labels
+            else "blank nodes, counted once per page",
+            fetched.blank_nodes,
+        ),
     ]
     for title, number in rows:
         if number:

@@ -7,17 +7,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pyke.clusters import hdbscan
 from pyke.config import Config
-from pyke.embedding import Embedding
+from pyke.core.arrays import Floats, Ids
+from pyke.core.progress import Progress
+from pyke.embedding.embedding import Embedding
 from pyke.errors import MissingLibrary
-from pyke.evaluate.held_out import Split, split
 from pyke.evaluate.purity import Purity, purity
-from pyke.evaluate.type_prediction import TypePrediction, TypeTable, require_classes, score, usable_mu
-from pyke.graph import Floats, Graph, Ids
-from pyke.pipeline import Run
-from pyke.progress import Progress
-from pyke.sources import Inputs
+from pyke.evaluate.type_prediction import TypePrediction, score
+from pyke.graph.graph import Graph
+from pyke.pipeline.embed import Run
+from pyke.read.objects import Inputs
+from pyke.use.clusters.hdbscan import hdbscan
+from pyke.use.types.held_out import Split, split
+from pyke.use.types.votes import TypeTable, require_classes, usable_mu
 
 __all__ = ["MEASURES", "Evaluation", "Measures", "evaluate", "evaluate_graph", "evaluate_held_out"]
 
@@ -36,7 +38,9 @@ class Measures:
     def require_libraries(self) -> None:
         """Refuses what an optional library is missing for, before any work."""
         if self.purity and importlib.util.find_spec("fast_hdbscan") is None:
-            raise MissingLibrary("fast_hdbscan", "cluster purity (--no-purity leaves it out)", "evaluate")
+            raise MissingLibrary(
+                "fast_hdbscan", "cluster purity (--no-purity leaves it out)", "evaluate"
+            )
 
 
 MEASURES = Measures()
@@ -55,7 +59,9 @@ class Evaluation:
         return asdict(self)
 
 
-def evaluate(embedding: Embedding, measures: Measures = MEASURES, progress: Progress | None = None) -> Evaluation:
+def evaluate(
+    embedding: Embedding, measures: Measures = MEASURES, progress: Progress | None = None
+) -> Evaluation:
     """Scores an embedding by the paper's protocol: the types that are predicted were in the graph that was embedded.
 
     Examples
@@ -70,7 +76,12 @@ def evaluate(embedding: Embedding, measures: Measures = MEASURES, progress: Prog
     return measure_in_graph(embedding.vectors, embedding.types, measures, progress or Progress())
 
 
-def evaluate_graph(inputs: Inputs, config: Config | None = None, measures: Measures = MEASURES, progress: Progress | None = None) -> Evaluation:
+def evaluate_graph(
+    inputs: Inputs,
+    config: Config | None = None,
+    measures: Measures = MEASURES,
+    progress: Progress | None = None,
+) -> Evaluation:
     """Embeds a graph, then scores the embedding by the paper's protocol."""
     measures.require_libraries()
     run = Run(inputs, config or Config(), progress)
@@ -81,7 +92,11 @@ def evaluate_graph(inputs: Inputs, config: Config | None = None, measures: Measu
 
 
 def evaluate_held_out(
-    inputs: Inputs, config: Config | None = None, fraction: float = 0.2, measures: Measures = MEASURES, progress: Progress | None = None
+    inputs: Inputs,
+    config: Config | None = None,
+    fraction: float = 0.2,
+    measures: Measures = MEASURES,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Embeds a graph without the types of a random part of its subjects (drawn with the config's seed), then predicts them."""
     config = config or Config()
@@ -91,23 +106,44 @@ def evaluate_held_out(
     return measure_held_out(run.embed_graph(parts.graph).vectors, parts, measures, run.progress)
 
 
-def measure_in_graph(vectors: Floats, types: Ids, measures: Measures, progress: Progress) -> Evaluation:
+def measure_in_graph(
+    vectors: Floats, types: Ids, measures: Measures, progress: Progress
+) -> Evaluation:
     """Scores vectors of any origin, one for each term of the graph that the types are of."""
     table = TypeTable.of(types)
     require_classes(table)
     progress.stage("types", len(table), "subjects")
-    predicted = score(vectors, table, mu=measures.mu, exact=measures.exact, threads=measures.threads, progress=progress)
+    predicted = score(
+        vectors,
+        table,
+        mu=measures.mu,
+        exact=measures.exact,
+        threads=measures.threads,
+        progress=progress,
+    )
     if not measures.purity:
         return Evaluation(IN_GRAPH, predicted, None)
     progress.stage("clusters", len(table), "subjects")
-    clustering = hdbscan(vectors[table.subjects], exact=measures.exact, threads=measures.threads, progress=progress)
+    clustering = hdbscan(
+        vectors[table.subjects], exact=measures.exact, threads=measures.threads, progress=progress
+    )
     return Evaluation(IN_GRAPH, predicted, purity(clustering, table))
 
 
-def measure_held_out(vectors: Floats, parts: Split, measures: Measures, progress: Progress) -> Evaluation:
+def measure_held_out(
+    vectors: Floats, parts: Split, measures: Measures, progress: Progress
+) -> Evaluation:
     """Scores vectors of the smaller graph of a split."""
     progress.stage("types", len(parts.asked), "subjects")
-    predicted = score(vectors, parts.known, parts.asked, mu=measures.mu, exact=measures.exact, threads=measures.threads, progress=progress)
+    predicted = score(
+        vectors,
+        parts.known,
+        parts.asked,
+        mu=measures.mu,
+        exact=measures.exact,
+        threads=measures.threads,
+        progress=progress,
+    )
     return Evaluation(HELD_OUT, predicted, None)
 
 

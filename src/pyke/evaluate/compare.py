@@ -16,18 +16,27 @@ from typing import Any
 
 import numpy as np
 
-from pyke.checkpoints import Checkpoints
+from pyke import __version__
 from pyke.config import Config
+from pyke.core.arrays import Floats
+from pyke.core.files import file_hash, remove, write_file
+from pyke.core.progress import Progress
 from pyke.errors import Interrupted, MissingLibrary, OutputExists, UsageError
-from pyke.evaluate import MEASURES, Evaluation, Measures, graph_of, measure_held_out, measure_in_graph, rivals
-from pyke.evaluate.held_out import split
-from pyke.evaluate.type_prediction import usable_mu
-from pyke.files import file_hash, remove, write_file
-from pyke.graph import Floats, Graph
-from pyke.pipeline import Run
-from pyke.progress import Progress
-from pyke.sources import Inputs
-from pyke.version import __version__
+from pyke.evaluate import (
+    MEASURES,
+    Evaluation,
+    Measures,
+    graph_of,
+    measure_held_out,
+    measure_in_graph,
+    rivals,
+)
+from pyke.graph.graph import Graph
+from pyke.pipeline.checkpoints import Checkpoints
+from pyke.pipeline.embed import Run
+from pyke.read.objects import Inputs
+from pyke.use.types.held_out import split
+from pyke.use.types.votes import usable_mu
 
 OK, TIME_LIMIT, FAILED = "ok", "time limit", "failed"
 LOOK_EVERY = 0.2  # seconds between two looks at a method that runs
@@ -39,7 +48,9 @@ class Row:
 
     method: str
     status: str
-    seconds: float | None = None  # from the graph in memory to its vectors, libraries loaded; in the graph with all types
+    seconds: float | None = (
+        None  # from the graph in memory to its vectors, libraries loaded; in the graph with all types
+    )
     peak_bytes: int | None = None  # of the process
     in_graph: dict[str, Any] | None = None
     held_out: dict[str, Any] | None = None
@@ -95,12 +106,19 @@ def compare(
     with tempfile.TemporaryDirectory(prefix="pyke-compare-") as folder:
         arena = _Arena(graph, config, contest, Path(folder), progress)
         for name in methods:  # each row is kept before the next begins
-            if name not in rows or (rows[name].status == TIME_LIMIT and (rows[name].limit or 0) < contest.time_limit):
+            if name not in rows or (
+                rows[name].status == TIME_LIMIT and (rows[name].limit or 0) < contest.time_limit
+            ):
                 try:
                     rows[name] = arena.run(name)
                 except Interrupted as stopped:
-                    raise Interrupted(stopped.signal_number, "The same command goes on: finished rows are kept." if kept else "") from None
-            comparison = Comparison(title, settings, tuple(rows[method] for method in methods if method in rows))
+                    raise Interrupted(
+                        stopped.signal_number,
+                        "The same command goes on: finished rows are kept." if kept else "",
+                    ) from None
+            comparison = Comparison(
+                title, settings, tuple(rows[method] for method in methods if method in rows)
+            )
             if kept is not None:
                 others = tuple(row for method, row in rows.items() if method not in methods)
                 everything = Comparison(title, settings, comparison.rows + others).as_dict()
@@ -112,14 +130,26 @@ def require_libraries(methods: Iterable[str]) -> None:
     """Refuses methods whose libraries are not installed, before hours are spent on the others."""
     for chosen in map(rivals.method, methods):
         if chosen.library and importlib.util.find_spec(chosen.library) is None:
-            raise MissingLibrary(chosen.library, f"{chosen.title} (leave it out with --methods, or install it)", "baselines")
+            raise MissingLibrary(
+                chosen.library,
+                f"{chosen.title} (leave it out with --methods, or install it)",
+                "baselines",
+            )
 
 
 class _Arena:
     """The two graphs, on disk, and the scoring."""
 
-    def __init__(self, graph: Graph, config: Config, contest: Contest, folder: Path, progress: Progress) -> None:
-        self.graph, self.config, self.contest, self.folder, self.progress = graph, config, contest, folder, progress
+    def __init__(
+        self, graph: Graph, config: Config, contest: Contest, folder: Path, progress: Progress
+    ) -> None:
+        self.graph, self.config, self.contest, self.folder, self.progress = (
+            graph,
+            config,
+            contest,
+            folder,
+            progress,
+        )
         self.parts = split(graph, contest.fraction, config.seed, config.type_predicate)
         usable_mu(contest.measures.mu, len(self.parts.known))
         for name, which in (("in-graph", graph), ("held-out", self.parts.graph)):
@@ -133,15 +163,28 @@ class _Arena:
         try:
             vectors, took = self._embed(name, "in-graph")
             self.progress.note(f"{title}: {took['seconds']:.1f} s")
-            in_graph = self._score(measure_in_graph(vectors, self.graph.types, self.contest.measures, self.progress))
+            in_graph = self._score(
+                measure_in_graph(vectors, self.graph.types, self.contest.measures, self.progress)
+            )
             vectors, _ = self._embed(name, "held-out")
-            held_out = self._score(measure_held_out(vectors, self.parts, self.contest.measures, self.progress))
+            held_out = self._score(
+                measure_held_out(vectors, self.parts, self.contest.measures, self.progress)
+            )
         except subprocess.TimeoutExpired:
             self.progress.note(f"{title}: over the time limit")
-            return Row(name, TIME_LIMIT, took["seconds"], took["peak_bytes"], in_graph, limit=self.contest.time_limit)
+            return Row(
+                name,
+                TIME_LIMIT,
+                took["seconds"],
+                took["peak_bytes"],
+                in_graph,
+                limit=self.contest.time_limit,
+            )
         except _Failed as error:
             self.progress.note(f"{title} failed: {error}")
-            return Row(name, FAILED, took["seconds"], took["peak_bytes"], in_graph, reason=str(error))
+            return Row(
+                name, FAILED, took["seconds"], took["peak_bytes"], in_graph, reason=str(error)
+            )
         return Row(name, OK, took["seconds"], took["peak_bytes"], in_graph, held_out)
 
     def _score(self, evaluation: Evaluation) -> dict[str, Any]:
@@ -150,13 +193,30 @@ class _Arena:
     def _embed(self, name: str, protocol: str) -> tuple[Floats, dict[str, Any]]:
         """The vectors that a method gives in a process of its own, and what they took."""
         output = self.folder / f"{name}-{protocol}"
-        command = [sys.executable, "-m", "pyke.evaluate.rivals", name, str(self.folder / protocol), str(output), json.dumps(self.config.as_dict())]
+        command = [
+            sys.executable,
+            "-m",
+            "pyke.evaluate.rivals",
+            name,
+            str(self.folder / protocol),
+            str(output),
+            json.dumps(self.config.as_dict()),
+        ]
         self.progress.stage(name, unit="s")
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), str(self.config.threads))
+        threads = dict.fromkeys(
+            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"),
+            str(self.config.threads),
+        )
         with (
             tempfile.TemporaryFile("w+", errors="replace") as errors,
             # In a session of its own: a signal at the terminal is for us, and must not look like a method that failed.
-            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, env={**os.environ, **threads}, start_new_session=True) as child,
+            subprocess.Popen(
+                command,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                env={**os.environ, **threads},
+                start_new_session=True,
+            ) as child,
         ):
             try:
                 _wait(child, self.contest.time_limit, self.progress)
@@ -165,8 +225,15 @@ class _Arena:
             if child.wait():
                 errors.seek(0)
                 lines = errors.read().strip().splitlines() or [f"exit code {child.returncode}"]
-                raise _Failed(lines[-1] if child.returncode > 0 else f"killed by signal {-child.returncode}; by the system, if memory ran out")
-        vectors, took = np.load(output / "vectors.npy", allow_pickle=False), json.loads((output / "manifest.json").read_bytes())
+                raise _Failed(
+                    lines[-1]
+                    if child.returncode > 0
+                    else f"killed by signal {-child.returncode}; by the system, if memory ran out"
+                )
+        vectors, took = (
+            np.load(output / "vectors.npy", allow_pickle=False),
+            json.loads((output / "manifest.json").read_bytes()),
+        )
         remove(output)
         return vectors, took
 
@@ -192,9 +259,15 @@ def _settings(inputs: Inputs, config: Config, contest: Contest) -> dict[str, Any
     """All that rows of one comparison have in common."""
     documents = Run(inputs, config).documents
     if any(not os.path.isfile(document.name) for document in documents):
-        raise UsageError("standard input or a pipe can be read only once: save it to a file to compare")
+        raise UsageError(
+            "standard input or a pipe can be read only once: save it to a file to compare"
+        )
     hashes = [file_hash(Path(document.name)) for document in documents]
-    measures = {"mu": list(contest.measures.mu) if contest.measures.mu else None, "purity": contest.measures.purity, "exact": contest.measures.exact}
+    measures = {
+        "mu": list(contest.measures.mu) if contest.measures.mu else None,
+        "purity": contest.measures.purity,
+        "exact": contest.measures.exact,
+    }
     made: dict[str, Any] = json.loads(
         json.dumps(
             {
@@ -220,8 +293,14 @@ def _kept_rows(kept: Path, settings: dict[str, Any]) -> dict[str, Row]:
         rows = {row["method"]: Row(**row) for row in found["rows"]}
         before = dict(found["settings"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise OutputExists(f"{kept} is there, but it is no comparison; --force replaces it") from None
+        raise OutputExists(
+            f"{kept} is there, but it is no comparison; --force replaces it"
+        ) from None
     if before != settings:
-        changed = sorted(key for key in {*before, *settings} if before.get(key) != settings.get(key))
-        raise OutputExists(f"{kept} has a comparison with other settings ({', '.join(changed)}); name another report, or --force to replace it")
+        changed = sorted(
+            key for key in {*before, *settings} if before.get(key) != settings.get(key)
+        )
+        raise OutputExists(
+            f"{kept} has a comparison with other settings ({', '.join(changed)}); name another report, or --force to replace it"
+        )
     return {name: row for name, row in rows.items() if row.status != FAILED}

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyke.clusters import NOISE, Clustering
-from pyke.evaluate.type_prediction import TypeTable
-from pyke.graph import Ids
+from pyke.core.arrays import Ids
+from pyke.use.clusters.hdbscan import NOISE, Clustering
+from pyke.use.types.votes import TypeTable
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,18 @@ class Purity:
         return self.mean * (self.clusters + (self.noise > 0))
 
 
-def each_purity(labels: Ids, table: TypeTable) -> tuple[Ids, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def each_purity(
+    labels: Ids, table: TypeTable
+) -> tuple[Ids, np.ndarray[tuple[int], np.dtype[np.float64]]]:
     """The sizes of the clusters, noise first if there is any, and the purity of each."""
     counts = np.diff(table.offsets)
     cluster, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
     classes = max(1, len(table.class_ids))
     keys = np.repeat(cluster.astype(np.int64), counts) * classes + table.classes
     cells, cell = np.unique(keys, return_inverse=True)
-    sums = np.bincount(cell, weights=np.repeat(1 / np.sqrt(np.maximum(1, counts)), counts), minlength=len(cells))
+    sums = np.bincount(
+        cell, weights=np.repeat(1 / np.sqrt(np.maximum(1, counts)), counts), minlength=len(cells)
+    )
     squares = np.bincount(cells // classes, weights=sums**2, minlength=len(sizes))
     return sizes.astype(np.int32), squares / sizes.astype(np.float64) ** 2
 

@@ -21,14 +21,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke import ids, memory, springs
-from pyke.checkpoints import Checkpoints
 from pyke.config import Config
+from pyke.core import memory
+from pyke.core.arrays import Floats
+from pyke.core.files import write_directory
 from pyke.errors import DataError, MissingLibrary, PykeError, UsageError
-from pyke.files import write_directory
-from pyke.graph import LITERAL, Floats, Graph
-from pyke.pipeline import Run
+from pyke.graph import changes
+from pyke.graph.graph import LITERAL, Graph
+from pyke.pipeline.checkpoints import Checkpoints
+from pyke.pipeline.embed import Run
 from pyke.springs.ppmi import ppmi_similarities
+from pyke.springs.strongest import by_rows
 
 EPOCHS = 50  # of the models that are trained by gradients
 BATCH, LEARNING_RATE = 4096, 0.01
@@ -39,7 +42,14 @@ WALKS, DEPTH = 10, 4  # of RDF2Vec: walks per entity, steps per walk
 SENTENCE_EPOCHS = 10
 
 
-SETTINGS = {"epochs": EPOCHS, "batch": BATCH, "learning_rate": LEARNING_RATE, "walks": WALKS, "depth": DEPTH, "sentence_epochs": SENTENCE_EPOCHS}
+SETTINGS = {
+    "epochs": EPOCHS,
+    "batch": BATCH,
+    "learning_rate": LEARNING_RATE,
+    "walks": WALKS,
+    "depth": DEPTH,
+    "sentence_epochs": SENTENCE_EPOCHS,
+}
 GREATEST_SEED = 2**32  # of other libraries
 ENOUGH_TO_COMPILE = 100  # triples
 
@@ -86,7 +96,13 @@ def ppmi_springs(job: Job) -> Floats:
 
 
 def _with(job: Job, preset: str = "default", **changes: Any) -> Floats:
-    config = Config.preset(preset, dimensions=job.config.dimensions, seed=job.config.seed, threads=job.config.threads, **changes)
+    config = Config.preset(
+        preset,
+        dimensions=job.config.dimensions,
+        seed=job.config.seed,
+        threads=job.config.threads,
+        **changes,
+    )
     return Run(None, config).embed_graph(job.graph).vectors
 
 
@@ -95,7 +111,7 @@ def svd(job: Job) -> Floats:
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import svds
 
-    rows = springs.by_rows(ppmi_similarities(job.graph))
+    rows = by_rows(ppmi_similarities(job.graph))
     matrix = csr_array((rows.values, rows.columns, rows.offsets), shape=(rows.rows, rows.rows))
     rank = min(job.config.dimensions, rows.rows - 1)
     left, weights, _ = svds(matrix, k=rank, rng=np.random.default_rng(job.config.seed))
@@ -106,7 +122,11 @@ def svd(job: Job) -> Floats:
 
 def chance(job: Job) -> Floats:
     """Random vectors: the floor."""
-    return np.random.default_rng(job.config.seed).normal(size=(len(job.graph.terms), job.config.dimensions)).astype(np.float32)
+    return (
+        np.random.default_rng(job.config.seed)
+        .normal(size=(len(job.graph.terms), job.config.dimensions))
+        .astype(np.float32)
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -122,7 +142,14 @@ def cleora(job: Job) -> Floats:
     edges = (f"{s} {p} {o}" for s, p, o in job.triples.tolist())
     workers = job.config.threads
     matrix = SparseMatrix.from_iterator(edges, "complex::reflexive::node", num_workers=workers)
-    found = pycleora.embed(matrix, feature_dim=job.config.dimensions, num_iterations=4, whiten=False, seed=job.seed, num_workers=workers)
+    found = pycleora.embed(
+        matrix,
+        feature_dim=job.config.dimensions,
+        num_iterations=4,
+        whiten=False,
+        seed=job.seed,
+        num_workers=workers,
+    )
     return _placed(job, np.array([int(name) for name in matrix.entity_ids]), found)
 
 
@@ -190,13 +217,30 @@ def _link_model(name: str, parts: int = 1, **more: Any) -> Callable[[Job], Float
         entities, ends = np.unique(rows[:, [0, 2]], return_inverse=True)
         relations, kinds = np.unique(rows[:, 1], return_inverse=True)
         mapped = np.column_stack([ends.reshape(-1, 2)[:, 0], kinds, ends.reshape(-1, 2)[:, 1]])
-        triples = CoreTriplesFactory(torch.as_tensor(mapped), num_entities=len(entities), num_relations=len(relations))
+        triples = CoreTriplesFactory(
+            torch.as_tensor(mapped), num_entities=len(entities), num_relations=len(relations)
+        )
         dimensions = max(1, job.config.dimensions // parts)
-        model = model_resolver.make(name, triples_factory=triples, random_seed=job.seed, embedding_dim=dimensions, **more)
-        loop = SLCWATrainingLoop(model=model, triples_factory=triples, optimizer=torch.optim.Adam(model.parameters(), lr=LEARNING_RATE))
+        model = model_resolver.make(
+            name, triples_factory=triples, random_seed=job.seed, embedding_dim=dimensions, **more
+        )
+        loop = SLCWATrainingLoop(
+            model=model,
+            triples_factory=triples,
+            optimizer=torch.optim.Adam(model.parameters(), lr=LEARNING_RATE),
+        )
         loop.train(triples, num_epochs=EPOCHS, batch_size=BATCH, use_tqdm=False)
-        found = [torch.view_as_real(v) if v.is_complex() else v for v in (part() for part in model.entity_representations)]
-        return _placed(job, entities, np.column_stack([values.detach().reshape(len(entities), -1).numpy() for values in found]))
+        found = [
+            torch.view_as_real(v) if v.is_complex() else v
+            for v in (part() for part in model.entity_representations)
+        ]
+        return _placed(
+            job,
+            entities,
+            np.column_stack(
+                [values.detach().reshape(len(entities), -1).numpy() for values in found]
+            ),
+        )
 
     train.__doc__ = f"{name} of PyKEEN."
     return train
@@ -265,14 +309,20 @@ def main(name: str, graph: str, output: str, settings: str) -> None:
         except ImportError:
             raise MissingLibrary(chosen.library, chosen.title, "baselines") from None
     else:  # our kernels, too, are compiled or loaded before
-        few, _ = ids.without(loaded, np.arange(len(loaded)) >= ENOUGH_TO_COMPILE, job.config.type_predicate)
+        few, _ = changes.without(
+            loaded, np.arange(len(loaded)) >= ENOUGH_TO_COMPILE, job.config.type_predicate
+        )
         chosen.run(replace(job, graph=few))
     began = time.perf_counter()
     vectors = chosen.run(job)
     seconds = time.perf_counter() - began
     if not np.isfinite(vectors).all():
         raise DataError(f"{chosen.title} gave numbers that are not finite")
-    write_directory(Path(output), {"vectors.npy": np.ascontiguousarray(vectors, np.float32)}, {"seconds": seconds, "peak_bytes": memory.most_held()})
+    write_directory(
+        Path(output),
+        {"vectors.npy": np.ascontiguousarray(vectors, np.float32)},
+        {"seconds": seconds, "peak_bytes": memory.most_held()},
+    )
 
 
 if __name__ == "__main__":

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pyke import plots
 from pyke.config import format_size
 from pyke.evaluate import Evaluation
 from pyke.evaluate.compare import FAILED, TIME_LIMIT, Comparison, Row
 from pyke.evaluate.rivals import METHODS
 from pyke.evaluate.tune import Trial, Tuning
-from pyke.evaluate.type_prediction import REFERENCE_MU
-from pyke.reports import Table
+from pyke.use import figures
+from pyke.use.reports import Table
+from pyke.use.types.votes import REFERENCE_MU
 
 PURITY_NOTE = ("HDBSCAN, clusters of at least 26, 29 samples. A cluster's purity is the mean cosine between the types of its members. "
                "The mean over clusters counts a large heap of noise no more than a small cluster: look at the weighted figures.")  # fmt: skip
@@ -28,26 +28,62 @@ def evaluation_tables(evaluation: Evaluation) -> list[Table]:
     """Type prediction and, if it was measured, purity."""
     types, pure = evaluation.types, evaluation.purity
     facts = [f"{types.asked:,} subjects asked"]
-    facts += [f"{types.without_vector:,} of them without a vector (score 0): no other triple names them"] if types.without_vector else []
-    facts += [f"{types.ties:,} with a tie at the border of μ = {REFERENCE_MU}, decided by id"] if types.ties else []
-    facts += ["neighbours exact" if types.exact else f"neighbours by an index, recall {types.recall:.4f}"]
-    what = "predicted from the others" if evaluation.protocol == "in-graph" else "withheld before the embedding"
-    rows = [[str(mu), decimal(score), f"{types.errors[mu]:.4f}"] for mu, score in types.scores.items()]
+    facts += (
+        [f"{types.without_vector:,} of them without a vector (score 0): no other triple names them"]
+        if types.without_vector
+        else []
+    )
+    facts += (
+        [f"{types.ties:,} with a tie at the border of μ = {REFERENCE_MU}, decided by id"]
+        if types.ties
+        else []
+    )
+    facts += [
+        "neighbours exact" if types.exact else f"neighbours by an index, recall {types.recall:.4f}"
+    ]
+    what = (
+        "predicted from the others"
+        if evaluation.protocol == "in-graph"
+        else "withheld before the embedding"
+    )
+    rows = [
+        [str(mu), decimal(score), f"{types.errors[mu]:.4f}"] for mu, score in types.scores.items()
+    ]
     title = f"Type prediction, {evaluation.protocol} (types {what})"
     tables = [Table(title, ["μ", "score", "standard error"], rows, "; ".join(facts) + ".")]
     if types.votes:
-        rows = [["top-1", decimal(types.votes.top_1)], ["micro F1", decimal(types.votes.micro_f1)], ["macro F1", decimal(types.votes.macro_f1)]]
+        rows = [
+            ["top-1", decimal(types.votes.top_1)],
+            ["micro F1", decimal(types.votes.micro_f1)],
+            ["macro F1", decimal(types.votes.macro_f1)],
+        ]
         tables.append(
-            Table(f"Predicted classes at μ = {REFERENCE_MU}", ["measure", "value"], rows, "A class is predicted if half of the neighbours have it.")
+            Table(
+                f"Predicted classes at μ = {REFERENCE_MU}",
+                ["measure", "value"],
+                rows,
+                "A class is predicted if half of the neighbours have it.",
+            )
         )
     if pure:
-        approximate = "" if pure.exact else " Clusters are approximate: made from a graph of nearest neighbours."
+        approximate = (
+            ""
+            if pure.exact
+            else " Clusters are approximate: made from a graph of nearest neighbours."
+        )
         rows = [
             ["mean over clusters", decimal(pure.mean), decimal(pure.mean_without_noise)],
             ["weighted by size", decimal(pure.weighted), decimal(pure.weighted_without_noise)],
         ]
         found = f" {pure.clusters:,} clusters; {pure.noise:.1%} of the subjects are noise."
-        tables.append(Table("Cluster purity", ["purity", "noise as a cluster", "without noise"], rows, PURITY_NOTE + found + approximate))
+        tables.append(
+            Table(
+                "Cluster purity",
+                ["purity", "noise as a cluster", "without noise"],
+                rows,
+                PURITY_NOTE + found + approximate,
+            )
+        )
     return tables
 
 
@@ -101,7 +137,9 @@ def comparison_table(comparison: Comparison) -> Table:
     note = (f"The same triples, {comparison.settings['dimensions']} dimensions, the same measures. In-graph is the paper's protocol; held-out "
             f"withholds all types of {comparison.settings['held_out']:.0%} of the subjects before the embedding. Seconds are from the graph in "
             "memory to its vectors. * over the time limit; † failed")  # fmt: skip
-    reasons = "; ".join(f"{METHODS[row.method].title}: {row.reason}" for row in comparison.rows if row.reason)
+    reasons = "; ".join(
+        f"{METHODS[row.method].title}: {row.reason}" for row in comparison.rows if row.reason
+    )
     title = f"Comparison on {comparison.graph}"
     return Table(
         title,
@@ -114,7 +152,9 @@ def comparison_table(comparison: Comparison) -> Table:
 
 def _shown_mu(comparison: Comparison) -> int:
     """The paper's μ = 10 if it was measured, else the one next below it, or the least."""
-    measured = {mu for row in comparison.rows if row.in_graph for mu in scores_of(row.in_graph)} or {REFERENCE_MU}
+    measured = {
+        mu for row in comparison.rows if row.in_graph for mu in scores_of(row.in_graph)
+    } or {REFERENCE_MU}
     return max((mu for mu in measured if mu <= REFERENCE_MU), default=min(measured))
 
 
@@ -129,7 +169,7 @@ def scores_of(result: Mapping[str, Any]) -> dict[int, float]:
 def curves(comparison: Comparison) -> Any:
     """The figure of a comparison: both protocols."""
     done = [row for row in comparison.rows if row.in_graph and row.held_out]
-    return plots.scores_over_mu({
+    return figures.scores_over_mu({
         "in-graph": {METHODS[row.method].title: scores_of(row.in_graph or {}) for row in done},
         "held-out": {METHODS[row.method].title: scores_of(row.held_out or {}) for row in done},
     })  # fmt: skip
@@ -138,7 +178,10 @@ def curves(comparison: Comparison) -> Any:
 def markdown(table: Table) -> str:
     """A table for a README."""
     lines = [list(table.columns), ["---"] + ["---:"] * (len(table.columns) - 1)]
-    lines += [[f"**{cell}**" if (r, c) in table.best else cell for c, cell in enumerate(row)] for r, row in enumerate(table.rows)]
+    lines += [
+        [f"**{cell}**" if (r, c) in table.best else cell for c, cell in enumerate(row)]
+        for r, row in enumerate(table.rows)
+    ]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -150,9 +193,22 @@ def trial_line(trial: Trial) -> str:
 
 def tuning_table(tuning: Tuning, most: int = 10) -> Table:
     """The best trials, below the settings that they had to beat."""
-    scored = sorted((trial for trial in tuning.trials if trial.score is not None), key=lambda trial: -(trial.score or 0))
+    scored = sorted(
+        (trial for trial in tuning.trials if trial.score is not None),
+        key=lambda trial: -(trial.score or 0),
+    )
     base = tuning.base
-    rows = [["start", str(base.k), f"{base.omega:g}", f"{base.energy_release:g}", str(base.dimensions), decimal(tuning.base_score), ""]]
+    rows = [
+        [
+            "start",
+            str(base.k),
+            f"{base.omega:g}",
+            f"{base.energy_release:g}",
+            str(base.dimensions),
+            decimal(tuning.base_score),
+            "",
+        ]
+    ]
     rows += [[str(rank), str(t.k), f"{t.omega:g}", f"{t.energy_release:g}", str(t.dimensions), decimal(t.score), f"{t.seconds:.1f}"]
              for rank, t in enumerate(scored[:most], 1)]  # fmt: skip
     note = f"{len(tuning.trials)} trials, {len(tuning.trials) - len(scored)} without a score. Score: held-out type prediction at μ = {tuning.mu}."

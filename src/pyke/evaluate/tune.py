@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pyke.config import Config
+from pyke.core.progress import Progress
 from pyke.errors import DivergedError, Interrupted, MissingLibrary, OverBudget, UsageError
 from pyke.evaluate import Measures, graph_of, measure_held_out
-from pyke.evaluate.held_out import Split, split
-from pyke.evaluate.type_prediction import REFERENCE_MU, usable_mu
-from pyke.pipeline import Run
-from pyke.progress import Progress
-from pyke.sources import Inputs
+from pyke.pipeline.embed import Run
+from pyke.read.objects import Inputs
+from pyke.use.types.held_out import Split, split
+from pyke.use.types.votes import REFERENCE_MU, usable_mu
 
 # name: (least, greatest, whole numbers only); all on a logarithmic scale, since a factor is what matters.
 SPACE: dict[str, tuple[float, float, bool]] = {
@@ -56,13 +56,20 @@ class Tuning:
     @property
     def winner(self) -> Trial | None:
         """The trial with the greatest score, the first of equals; none if the settings at the start were as good."""
-        scored = [trial for trial in self.trials if trial.score is not None and trial.score > (-1 if self.base_score is None else self.base_score)]
+        scored = [
+            trial
+            for trial in self.trials
+            if trial.score is not None
+            and trial.score > (-1 if self.base_score is None else self.base_score)
+        ]
         return max(scored, key=lambda trial: trial.score or 0) if scored else None
 
     @property
     def best(self) -> Trial | None:
         """The winner, if it also wins on the second split."""
-        lost = self.base_confirmed is not None and (self.confirmed is None or self.confirmed <= self.base_confirmed)
+        lost = self.base_confirmed is not None and (
+            self.confirmed is None or self.confirmed <= self.base_confirmed
+        )
         return None if lost else self.winner
 
     @property
@@ -73,8 +80,17 @@ class Tuning:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         best = asdict(self.best) if self.best else None
-        scores = {"base_score": self.base_score, "base_confirmed": self.base_confirmed, "confirmed": self.confirmed}
-        return {"mu": self.mu, **scores, "best": best, "trials": [asdict(trial) for trial in self.trials]}
+        scores = {
+            "base_score": self.base_score,
+            "base_confirmed": self.base_confirmed,
+            "confirmed": self.confirmed,
+        }
+        return {
+            "mu": self.mu,
+            **scores,
+            "best": best,
+            "trials": [asdict(trial) for trial in self.trials],
+        }
 
 
 def _changed(base: Config, trial: Trial) -> Config:
@@ -99,7 +115,10 @@ def tune(
     config, progress = config or Config(), progress or Progress()
     points = settings(trials, config.seed)
     graph = graph_of(inputs, config, progress)
-    first, second = (split(graph, fraction, seed, config.type_predicate) for seed in (config.seed + 1, config.seed))
+    first, second = (
+        split(graph, fraction, seed, config.type_predicate)
+        for seed in (config.seed + 1, config.seed)
+    )
     measures = Measures(mu=[mu], purity=False, threads=config.threads)
     usable_mu([mu], len(first.known))
     progress.stage("trials", trials + 1, "trials")
@@ -107,7 +126,9 @@ def tune(
     base = _attempt(config, first, measures, _Heard(progress, 0))
     try:
         for number, point in enumerate(points, 1):
-            done.append(_attempt(replace(config, **point), first, measures, _Heard(progress, number)))
+            done.append(
+                _attempt(replace(config, **point), first, measures, _Heard(progress, number))
+            )
             told(done[-1])
     except Interrupted:
         progress.note(f"Stopped after {len(done)} trials.")
@@ -116,7 +137,10 @@ def tune(
     found = Tuning(config, base.score, tuple(done), mu)
     if found.winner is None:
         return found
-    again = [_attempt(tried, second, measures, Progress()).score for tried in (config, _changed(config, found.winner))]
+    again = [
+        _attempt(tried, second, measures, Progress()).score
+        for tried in (config, _changed(config, found.winner))
+    ]
     return replace(found, base_confirmed=again[0], confirmed=again[1])
 
 
@@ -127,7 +151,14 @@ def _attempt(tried: Config, parts: Split, measures: Measures, heard: Progress) -
     with suppress(DivergedError, OverBudget):
         vectors = Run(None, tried, heard).embed_graph(parts.graph).vectors
         (score,) = measure_held_out(vectors, parts, measures, heard).types.scores.values()
-    return Trial(tried.k, tried.omega, tried.energy_release, tried.dimensions, score, time.perf_counter() - began)
+    return Trial(
+        tried.k,
+        tried.omega,
+        tried.energy_release,
+        tried.dimensions,
+        score,
+        time.perf_counter() - began,
+    )
 
 
 class _Heard(Progress):
@@ -153,7 +184,13 @@ def settings(trials: int, seed: int) -> list[dict[str, Any]]:
         raise MissingLibrary("scipy", "tuning", "evaluate") from None
     sequence = qmc.Sobol(len(SPACE), rng=seed)
     points = sequence.random_base2(math.ceil(math.log2(trials)))[:trials]
-    return [{name: _scaled(float(at), *bounds) for at, (name, bounds) in zip(point, SPACE.items(), strict=True)} for point in points]
+    return [
+        {
+            name: _scaled(float(at), *bounds)
+            for at, (name, bounds) in zip(point, SPACE.items(), strict=True)
+        }
+        for point in points
+    ]
 
 
 def _scaled(at: float, least: float, greatest: float, whole: bool) -> float | int:

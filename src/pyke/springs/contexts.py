@@ -14,17 +14,22 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke import kernels
-from pyke.graph import LITERAL, Around, Floats, Graph, Ids, Offsets, Similarities
-from pyke.ids import require_ids, sorted_columns
-from pyke.parallel import all_at_once, parts
+from pyke.core.arrays import Floats, Ids, Offsets
+from pyke.core.counts import count_rows
+from pyke.core.parallel import all_at_once, parts
+from pyke.graph.build import require_ids, sorted_columns
+from pyke.graph.graph import LITERAL, Graph
+from pyke.springs import _kernels
+from pyke.springs.similarity import Around, Similarities
 
 LEAST_ROWS = 1 << 15  # of a part: threads are not worth less
 
-Finder = Callable[[kernels.Events], None]
+Finder = Callable[[_kernels.Events], None]
 
 
-def context_similarities(graph: Graph, threads: int = 1, around: Around | None = None) -> Similarities:
+def context_similarities(
+    graph: Graph, threads: int = 1, around: Around | None = None
+) -> Similarities:
     """PPMI(x, c) = max(0, ln(n(x, c) N / (n(x) n(c)))) for every term x and role or context c it occurs in, or for those around some terms."""
     terms, predicates = len(graph.terms), len(graph.predicates)
     resource = graph.objects != LITERAL
@@ -41,43 +46,97 @@ def context_similarities(graph: Graph, threads: int = 1, around: Around | None =
     roles: list[tuple[int, Finder]] = []  # with the most events that each can find
     contexts: list[tuple[int, Finder]] = []
     context = terms + 2 * predicates
-    for columns, number_of, role in ((by_subject, triples_of, terms), (by_object, links_of, terms + predicates)):
-        counts, all_roles = kernels.Counts(occurrences, total, graph.predicates, number_of), _choice(chosen, predicates, k)
+    for columns, number_of, role in (
+        (by_subject, triples_of, terms),
+        (by_object, links_of, terms + predicates),
+    ):
+        counts, all_roles = (
+            _kernels.Counts(occurrences, total, graph.predicates, number_of),
+            _choice(chosen, predicates, k),
+        )
         borders = parts(threads, len(columns[0]), LEAST_ROWS)
-        found = all_at_once(threads, [partial(kernels.count_contexts, *columns, *border) for border in borders])
+        found = all_at_once(
+            threads, [partial(_kernels.count_contexts, *columns, *border) for border in borders]
+        )
         for border, (runs, number, members) in zip(borders, found, strict=True):
             if not around:
-                roles.append((runs, partial(kernels.role_events, *columns[:2], counts, all_roles, role, *border)))
-            contexts.append((members, partial(kernels.context_events, *columns, counts, _choice(chosen, 1, k), context, *border)))
+                roles.append(
+                    (
+                        runs,
+                        partial(
+                            _kernels.role_events, *columns[:2], counts, all_roles, role, *border
+                        ),
+                    )
+                )
+            contexts.append(
+                (
+                    members,
+                    partial(
+                        _kernels.context_events,
+                        *columns,
+                        counts,
+                        _choice(chosen, 1, k),
+                        context,
+                        *border,
+                    ),
+                )
+            )
             context += number
         if around:  # the strongest of a role may be anywhere
             runs = sum(runs for runs, _, _ in found)
-            roles.append((runs, partial(kernels.role_events, *columns[:2], counts, all_roles, role, 0, len(columns[0]))))
-        roles.append((predicates, partial(kernels.predicate_events, *columns[:2], counts, role)))
+            roles.append(
+                (
+                    runs,
+                    partial(
+                        _kernels.role_events,
+                        *columns[:2],
+                        counts,
+                        all_roles,
+                        role,
+                        0,
+                        len(columns[0]),
+                    ),
+                )
+            )
+        roles.append((predicates, partial(_kernels.predicate_events, *columns[:2], counts, role)))
     require_ids(context)
     return Similarities(context, *_find_events(roles + contexts, threads))
 
 
-def _choice(chosen: NDArray[np.bool_], contexts: int, k: int) -> kernels.Choice:
+def _choice(chosen: NDArray[np.bool_], contexts: int, k: int) -> _kernels.Choice:
     """The terms whose events are all wanted, and room for the k strongest others of some contexts. A ratio of 1 is σ = 0."""
     members, values = np.empty((contexts, k), np.int32), np.empty((contexts, k), np.float32)
-    return kernels.Choice(chosen, kernels.Strongest(np.zeros(contexts, np.int64), members, values, np.ones(contexts)))
+    return _kernels.Choice(
+        chosen, _kernels.Strongest(np.zeros(contexts, np.int64), members, values, np.ones(contexts))
+    )
 
 
 def _find_events(finders: list[tuple[int, Finder]], threads: int) -> tuple[Ids, Ids, Floats]:
     """The events of all finders, in their order: each writes into a stretch of its own, then the stretches are moved together."""
     borders = np.append(np.int64(0), np.cumsum([room for room, _ in finders]))
     size = int(borders[-1])
-    events = kernels.Events(np.zeros(1, np.int64), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32))
+    events = _kernels.Events(
+        np.zeros(1, np.int64),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+        np.empty(size, np.float32),
+    )
 
     def find(number: int) -> int:
         stretch = slice(borders[number], borders[number + 1])
-        own = kernels.Events(np.zeros(1, np.int64), events.terms[stretch], events.contexts[stretch], events.values[stretch])
+        own = _kernels.Events(
+            np.zeros(1, np.int64),
+            events.terms[stretch],
+            events.contexts[stretch],
+            events.values[stretch],
+        )
         finders[number][1](own)
         return int(own.size[0])
 
-    sizes = np.array(all_at_once(threads, [partial(find, number) for number in range(len(finders))]))
-    kernels.close_gaps(borders[:-1], sizes, events)
+    sizes = np.array(
+        all_at_once(threads, [partial(find, number) for number in range(len(finders))])
+    )
+    _kernels.close_gaps(borders[:-1], sizes, events)
     n = int(events.size[0])
     return events.terms[:n], events.contexts[:n], events.values[:n]
 
@@ -86,6 +145,6 @@ def _event_counts(graph: Graph, links: tuple[Ids, ...], predicate_events: Offset
     """n(x): the events that each term is in, whether or not their context is a particle."""
     counts = np.zeros(len(graph.terms), np.int64)
     for column in (graph.subjects, links[0], links[2], links[2]):
-        kernels.count_rows(column, counts)
+        count_rows(column, counts)
     counts[graph.predicates] += predicate_events
     return counts

@@ -1,0 +1,1 @@
+"""What every stage needs: files, inputs, threads, progress, memory, compilation, hashing, random numbers."""

@@ -1,0 +1,65 @@
+"""Array types and the sparse containers that stages pass to one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+
+Ids = NDArray[np.int32]
+
+Offsets = NDArray[np.int64]
+
+Floats = NDArray[np.float32]
+
+
+def positions(ids: NDArray[np.integer[Any]], among: Ids) -> Offsets:
+    """Where each id stands in an ascending array; −1 if it does not."""
+    at = np.minimum(np.searchsorted(among, ids), len(among) - 1)
+    return np.where(among[at] == ids, at, -1) if len(among) else at
+
+
+def ranges(starts: NDArray[np.integer[Any]], sizes: NDArray[np.integer[Any]]) -> Offsets:
+    """start, start + 1, … of each range, one behind the other."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    moved = np.repeat(starts - (ends - sizes), sizes)
+    return moved + np.arange(len(moved))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A sparse matrix by rows: row x has columns[offsets[x] : offsets[x + 1]]."""
+
+    offsets: Offsets
+    columns: Ids
+    values: Floats
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class Repellers:
+    """N(x): the rows of a block share a pool of particles; members[x] are positions in the pool of x's block, `counts[x]` of them."""
+
+    pool_offsets: Offsets
+    pool: Ids
+    members: NDArray[np.unsignedinteger[Any]]  # (particles, greatest count)
+    counts: NDArray[np.uint16]
+
+    def of(self, particle: int, block_rows: int) -> Ids:
+        """The particles that repel one."""
+        start = self.pool_offsets[particle // block_rows]
+        members: Ids = self.pool[
+            start + self.members[particle, : self.counts[particle]].astype(np.int64)
+        ]
+        return members
+
+
+BLOCK_ROWS = 512

@@ -1,0 +1,140 @@
+"""Compile kernels with Numba, and cache the machine code in a private directory.
+
+Numba's own cache does not notice a change in a callee that lives in another file. The name of our
+cache directory contains a hash of all kernel files, so any change recompiles everything.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+import numba.core.config
+import numba.core.event
+
+from pyke.core import progress
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Kernel files that decide the vectors: a checkpoint is only valid for the same ones.
+DECIDING = (
+    "core/counts.py",
+    "core/hashing.py",
+    "core/random.py",
+    "read/_scanners.py",
+    "read/_kernels.py",
+    "graph/_kernels.py",
+    "springs/_kernels.py",
+    "springs/_selection.py",
+    "simulation/forces.py",
+    "simulation/_kernels.py",
+)
+OTHERS = (
+    "use/neighbours/_kernels.py",
+    "use/types/_kernels.py",
+    "use/clusters/_kernels.py",
+    "evaluate/lubm/university.py",
+)
+PACKAGE = Path(__file__).parents[1]
+
+
+def content_hash(files: Iterable[str], package: Path = PACKAGE) -> str:
+    """Hash of the content of some files of the package."""
+    digest = hashlib.sha256()
+    for name in files:
+        digest.update((package / name).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def version(files: Iterable[str]) -> str:
+    """Version of the machine code that these files compile to."""
+    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
+    return f"numba-{numba.__version__}-{python}-{content_hash(files)}"
+
+
+def _cache_directory() -> Path:
+    """Private directory for machine code, named after the content of all kernel files."""
+    try:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        root = Path(os.environ.get("PYKE_CACHE") or Path(home) / "pyke")
+        directory = root / version((*DECIDING, *OTHERS))
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = directory.stat()
+        # The cache holds executable code: do not use a directory that others can write to.
+        writable_by_others = stat.S_IMODE(state.st_mode) & 0o022
+        if state.st_uid != os.getuid() or writable_by_others or not os.access(directory, os.W_OK):
+            raise PermissionError
+    except (OSError, RuntimeError):  # no writable home: compile for this process only
+        directory = Path(tempfile.mkdtemp(prefix="pyke-cache-"))
+        atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory
+
+
+CACHE_DIRECTORY = _cache_directory()
+
+
+class _Listener(numba.core.event.Listener):
+    """Reports each compilation to `progress.compiling`."""
+
+    def on_start(self, _event: Any) -> None:
+        for report in progress.compiling:
+            report()
+
+    def on_end(self, _event: Any) -> None:
+        """Ignore the end of a compilation."""
+
+
+_events: Any = numba.core.event
+_events.register("numba:compile", _Listener())
+
+
+def _ignore_damaged_files(dispatcher: Any) -> None:
+    """Treat a cache file that cannot be read or written as missing; Numba would fail every time."""
+    cache = dispatcher._cache
+    load, save = cache.load_overload, cache.save_overload
+
+    def save_if_possible(signature: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk only costs a compilation next time
+            save(signature, data)
+
+    cache.save_overload = save_if_possible
+
+    def load_or_compile(signature: Any, target: Any) -> Any:
+        try:
+            return load(signature, target)
+        except Exception:  # unpickling a damaged file can raise anything
+            cache.flush()
+            return None
+
+    cache.load_overload = load_or_compile
+
+
+def _compiler(**options: Any) -> Callable[[Function], Function]:
+    def decorate(function: Function) -> Function:
+        settings: Any = numba.core.config
+        previous = settings.CACHE_DIR
+        settings.CACHE_DIR = str(CACHE_DIRECTORY)  # Numba reads it once, while decorating
+        try:
+            dispatcher: Any = numba.njit(nogil=True, cache=True, **options)(function)
+        finally:
+            settings.CACHE_DIR = previous
+        _ignore_damaged_files(dispatcher)
+        return cast(Function, dispatcher)
+
+    return decorate
+
+
+kernel = _compiler()
+# Sums may be reordered and fused, which lets loops over dimensions use vector instructions.
+# NaN and infinity keep their meaning.
+float_kernel = _compiler(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")

@@ -1,0 +1,83 @@
+"""Kernels on all cores: they release the interpreter's lock, so plain threads will do."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from itertools import pairwise
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+TASKS_PER_THREAD = (
+    8  # small enough parts that hubs in one of them do not leave the other threads idle
+)
+
+
+def parts(threads: int, size: int, least: int = 1) -> list[tuple[int, int]]:
+    """range(size) in parts of `least` or more, enough of them to keep all threads busy."""
+    number = max(1, min(size // least, threads * TASKS_PER_THREAD))
+    return list(pairwise(size * part // number for part in range(number + 1)))
+
+
+def in_parts(threads: int, size: int, work: Callable[[int, int], None]) -> None:
+    """Calls work(begin, end) for parts of range(size), `threads` at a time."""
+    all_at_once(threads, [partial(work, begin, end) for begin, end in parts(threads, size)])
+
+
+def all_at_once(threads: int, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+    """The results of all tasks, `threads` at a time, the calling one among them; the first error of any is raised, and no task is begun after it.
+
+    Plain threads: to set up a pool takes longer than an iteration of a small graph.
+    """
+    waiting = deque(enumerate(tasks))
+    results: dict[int, Result] = {}
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        with suppress(IndexError):
+            while True:
+                number, task = waiting.popleft()
+                try:
+                    results[number] = task()
+                except BaseException as error:
+                    errors.append(error)
+                    waiting.clear()
+
+    helpers = [
+        threading.Thread(target=work, name="pyke-work") for _ in range(min(threads, len(tasks)) - 1)
+    ]
+    try:
+        for helper in helpers:
+            helper.start()
+        work()
+    finally:
+        waiting.clear()
+        for helper in helpers:
+            if helper.ident is not None:  # it was started
+                helper.join()
+    if errors:
+        raise errors[0]
+    return [results[number] for number in range(len(tasks))]
+
+
+def in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int, depth: int | None = None
+) -> Iterator[Result]:
+    """work(item) for all items, `threads` at a time; the results in the order of the items, at most `depth` (one each, and one) under way."""
+    pending: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="pyke-work")
+    try:
+        for item in items:
+            pending.append(pool.submit(work, item))
+            if len(pending) >= (depth or threads + 1):
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -1,0 +1,34 @@
+"""Random numbers as pure functions of (seed, purpose, row, counter): threads and restarts cannot change them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke.core.compile import kernel
+from pyke.core.hashing import mix
+
+START, POOL, MEMBER, HUB = 1, 2, 3, 4  # purposes
+
+
+@kernel
+def random_bits(seed: np.uint64, purpose: int, row: int, counter: int) -> np.uint64:
+    """64 random bits."""
+    z = mix(np.uint64(seed) + np.uint64(purpose) * np.uint64(0x9E3779B97F4A7C15))
+    z = mix(z ^ (np.uint64(row) + np.uint64(0xD1B54A32D192ED03)))
+    return mix(z + np.uint64(counter) * np.uint64(0x9E3779B97F4A7C15))
+
+
+@kernel
+def random_keys(
+    seed: np.uint64, purpose: int, row: int, counters: NDArray[np.int32], out: NDArray[np.uint64]
+) -> None:
+    """uint64 out[i] = random bits for counters[i]."""
+    for i in range(counters.shape[0]):
+        out[i] = random_bits(seed, purpose, row, counters[i])
+
+
+@kernel
+def random_below(bits: np.uint64, n: int) -> int:
+    """0 … n − 1 from 64 random bits, n < 2³²: the upper half of a product, as even as 32 bits allow."""
+    return np.int64(((bits >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))

@@ -1,0 +1,371 @@
+"""Terms ↔ dense ids, and the graph over ids: a set of triples, sorted, with everything left out counted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke.config import Config
+from pyke.core import hashing
+from pyke.core.arrays import Ids, Offsets
+from pyke.errors import OverBudget
+from pyke.graph import _kernels, batches
+from pyke.graph.graph import LITERAL, Census, Graph
+from pyke.graph.roles import is_typing
+from pyke.graph.terms import GENERATED_MARK, Terms, Texts
+
+GREATEST_ID = 2**31 - 2
+
+
+def require_ids(needed: int) -> None:
+    """Refuses what ids of 32 bits cannot count."""
+    if needed > GREATEST_ID:
+        raise OverBudget(
+            f"the graph has more than {GREATEST_ID:,} terms and contexts; ids of 64 bits are not supported yet. Embed a part of it."
+        )
+
+
+class Growing:
+    """An array that grows at its end. Enlarged in place by the operating system: no second copy is made."""
+
+    def __init__(self, dtype: Any, columns: int = 0) -> None:
+        self._shape = (columns,) if columns else ()
+        self.array: NDArray[Any] = np.empty((1024, *self._shape), dtype)
+        self.used = 0
+
+    def reserve(self, more: int) -> NDArray[Any]:
+        """Room for `more` rows behind the used ones: the array with the room in it."""
+        needed = self.used + more
+        if needed > len(self.array):
+            self.array.resize((max(needed, len(self.array) * 3 // 2), *self._shape), refcheck=False)
+        return self.array
+
+    def take(self, count: int) -> NDArray[Any]:
+        """The next `count` rows, to be filled."""
+        room = self.reserve(count)[self.used : self.used + count]
+        self.used += count
+        return room
+
+    def finish(self) -> NDArray[Any]:
+        """The used rows, in an array of just that size."""
+        array, self.array = self.array, np.empty((0, *self._shape), self.array.dtype)
+        array.resize((self.used, *self._shape), refcheck=False)
+        return array
+
+
+class Collector:
+    """Merges batches, in their order, into one dictionary and one table of statements."""
+
+    def __init__(self) -> None:
+        self._size = np.zeros(2, np.int64)
+        self._table = np.full(1 << 12, -1, np.int64)
+        self._hashes = Growing(np.uint64)
+        self._offsets = Growing(np.int64)
+        self._offsets.take(1)[0] = 0
+        self._blob = Growing(np.uint8)
+        self._triples = Growing(np.int32, 3)
+        self._literals = Growing(np.int32, 2)
+        self._literal_keys = Growing(np.uint64)
+        self._labels = Growing(np.int64, 3)
+        self._label_blob = Growing(np.uint8)
+        self.triple_terms = 0
+
+    def add(self, batch: batches.Batch) -> None:
+        """Adds what was read from the next stretch of text."""
+        terms, state = batch.terms, batch.state
+        ids = np.empty(int(terms.size[0]), np.int32)
+        hashing.merge_terms(terms, self._dictionary(int(terms.size[0]), int(terms.size[1])), ids)
+        self._hashes.used, self._blob.used = int(self._size[0]), int(self._size[1])
+        self._offsets.used = self._hashes.used + 1
+
+        count = int(state[batches.TRIPLES])
+        _kernels.translate_rows(batch.triples[:count], ids, self._triples.take(count))
+        count = int(state[batches.LITERALS])
+        _kernels.translate_rows(batch.literals[:count], ids, self._literals.take(count))
+        self._literal_keys.take(count)[:] = batch.literal_keys[:count]
+        self._add_labels(batch, ids)
+        self.triple_terms += int(state[batches.TRIPLE_TERMS])
+
+    def _add_labels(self, batch: batches.Batch, ids: Ids) -> None:
+        count, size = int(batch.state[batches.LABELS]), int(batch.state[batches.LABEL_BYTES])
+        if count:
+            before = self._label_blob.used
+            self._label_blob.take(size)[:] = batch.label_blob[:size]
+            labels = self._labels.take(count)
+            labels[:] = batch.labels[:count]
+            labels[:, 0] = ids[labels[:, 0]]
+            labels[:, 2] += before
+
+    def _dictionary(self, more: int, more_bytes: int) -> hashing.Dictionary:
+        """The dictionary with room for `more` terms; its table is at most two thirds full."""
+        needed = int(self._size[0]) + more
+        require_ids(needed)
+        self._offsets.reserve(more)
+        enlarged = 3 * needed > 2 * len(self._table)
+        if enlarged:
+            self._table = np.empty(0, np.int64)  # the old one goes before the new one comes
+            self._table = np.full(1 << (3 * needed // 2).bit_length(), -1, np.int64)
+        dictionary = hashing.Dictionary(
+            self._size,
+            self._table,
+            self._hashes.reserve(more),
+            self._offsets.array,
+            self._blob.reserve(more_bytes),
+        )
+        if enlarged:
+            hashing.rehash(dictionary)
+        return dictionary
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How much there is so far."""
+        text = self._blob.used + self._label_blob.used
+        return {
+            "links": self._triples.used,
+            "literals": self._literals.used,
+            "terms": self._hashes.used,
+            "text_bytes": text,
+        }
+
+    def finish(self, config: Config, census: Census, keep_all_terms: bool = False) -> Graph:
+        """The graph of all that was added: V, S and C as DESIGN fixes them; fills the census.
+
+        Terms that no counted triple has are no part of it, unless they are to be kept: another graph may have them, and no label for them.
+        """
+        self._table = np.empty(0, np.int64)
+        self._hashes.finish()
+        terms = Terms(self._blob.finish(), self._offsets.finish())
+        census.triple_terms = self.triple_terms
+        census.statements = self._triples.used + self._literals.used + self.triple_terms
+        columns = self._counted_columns(config, census)
+        counted = len(columns[0])
+        predicates = present(columns[1], len(terms))
+        subjects, predicates_of, objects = sorted_set(
+            columns, predicates, len(terms), config.keep_duplicates
+        )
+        census.duplicates += counted - len(subjects)
+
+        used, new_ids = renumber(len(terms), subjects, objects, predicates, keep_all_terms)
+        census.terms_only_with_literals = len(terms) - int(used.sum())
+        labels, labelled = self._best_labels(used, new_ids)
+        columns = [new_ids[subjects], predicates_of, new_ids[objects]]
+        del subjects, predicates_of, objects
+        return assemble(
+            select_terms(terms, used),
+            columns,
+            new_ids[predicates],
+            labels,
+            labelled,
+            config.type_predicate,
+            census,
+        )
+
+    def _counted_columns(self, config: Config, census: Census) -> list[Ids]:
+        """Subjects, predicates and objects that count; literal triples among them, with LITERAL as object, if they are to."""
+        literals, keys = self._literals.finish(), self._literal_keys.finish()
+        _kernels.literal_triple_keys(literals, keys, keys)
+        if config.keep_duplicates:
+            kept = np.arange(len(keys))
+        elif config.count_literals:
+            kept = np.sort(np.unique(keys, return_index=True)[1])
+        else:
+            keys.sort()
+            kept = np.arange(_kernels.drop_repeated(keys))
+        census.literals = len(kept)
+        census.duplicates += len(keys) - len(kept)
+        rows = self._triples.finish()
+        columns = [np.ascontiguousarray(rows[:, column]) for column in range(3)]
+        if config.count_literals:
+            more = (literals[kept, 0], literals[kept, 1], np.full(len(kept), LITERAL, np.int32))
+            columns = [np.concatenate(pair) for pair in zip(columns, more, strict=True)]
+        return columns
+
+    def _best_labels(self, used: NDArray[np.bool_], new_ids: Ids) -> tuple[Texts, Ids]:
+        """For each term the label of the best language, the first of equals."""
+        rows, blob = self._labels.finish(), self._label_blob.finish()
+        starts = np.append(np.int64(0), rows[:-1, 2]) if len(rows) else np.zeros(0, np.int64)
+        order = np.lexsort((rows[:, 1], rows[:, 0]))
+        order = order[used[rows[order, 0]]]
+        order = order[np.append(True, np.diff(rows[order, 0]) != 0)] if len(order) else order
+        return Texts(*gather(blob, starts[order], rows[order, 2])), new_ids[rows[order, 0]]
+
+
+def renumber(
+    terms: int, subjects: Ids, objects: Ids, predicates: Ids, keep_all: bool
+) -> tuple[NDArray[np.bool_], Ids]:
+    """Which terms occur or are to be kept, and their ids if the others go; LITERAL stays what it is."""
+    used = np.full(terms, keep_all)
+    for column in (subjects, objects[objects != LITERAL], predicates):
+        used[column] = True
+    return used, np.append(np.cumsum(used, dtype=np.int32) - 1, np.int32(LITERAL)).astype(np.int32)
+
+
+def assemble(
+    terms: Terms,
+    columns: list[Ids],
+    predicates: Ids,
+    labels: Texts,
+    labelled: Ids,
+    type_predicate: str,
+    census: Census,
+) -> Graph:
+    """The graph of these columns, with V, S and C as DESIGN fixes them; fills the census."""
+    subjects, predicates_of, objects = columns
+    graph = Graph(
+        terms,
+        subjects,
+        predicates_of,
+        objects,
+        predicates,
+        np.zeros((0, 2), np.int32),
+        labels,
+        labelled,
+        census,
+    )
+    typing = is_typing(graph, type_predicate)
+    types = _distinct_rows(np.column_stack([graph.subjects[typing], graph.objects[typing]]))
+    is_predicate = np.zeros(len(terms), bool)
+    is_predicate[predicates] = True
+    census.classes = len(present(types[:, 1], len(terms)))
+    graph = replace(graph, types=types[~is_predicate[types[:, 0]]])
+    _count(graph)
+    return graph
+
+
+def present(column: Ids, size: int) -> Ids:
+    """The different values of a column, ascending, in linear time."""
+    present = np.zeros(size, bool)
+    present[column] = True
+    return np.flatnonzero(present).astype(np.int32)
+
+
+def sorted_set(
+    columns: list[Ids], predicates: Ids, terms: int, keep_duplicates: bool, nearly: bool = False
+) -> tuple[Ids, Ids, Ids]:
+    """Columns → sorted by all three, predicates as positions among themselves, each row once. Empties the list it is given."""
+    positions = np.zeros(terms, np.int32)
+    positions[predicates] = np.arange(len(predicates), dtype=np.int32)
+    columns[1] = positions[columns[1]]
+    subjects, predicates_of, objects = sorted_columns(columns, len(predicates), terms, nearly)
+    if keep_duplicates or not len(subjects):
+        return subjects, predicates_of, objects
+    new = np.ones(len(subjects), bool)
+    new[1:] = (
+        (subjects[1:] != subjects[:-1])
+        | (predicates_of[1:] != predicates_of[:-1])
+        | (objects[1:] != objects[:-1])
+    )
+    new |= objects == LITERAL  # these are different already, though their rows look alike
+    return (
+        (subjects, predicates_of, objects)
+        if new.all()
+        else (subjects[new], predicates_of[new], objects[new])
+    )
+
+
+def sorted_columns(
+    columns: list[Ids], seconds: int, terms: int, nearly: bool = False
+) -> tuple[Ids, Ids, Ids]:
+    """Three columns sorted as rows: the first and third hold ids below `terms` (the third LITERAL, too), the second below `seconds`.
+
+    Columns that are nearly sorted already take a third of the time if that is said. Empties the list it is given, so that the columns can
+    go while their keys are sorted.
+    """
+    first, second, third = columns
+    columns.clear()
+    bits = np.array([max(1, (seconds - 1).bit_length()), max(1, terms.bit_length())], np.int64)
+    if int(bits.sum()) + max(1, (terms - 1).bit_length()) > 64:
+        order = np.lexsort((third, second, first))
+        return first[order], second[order], third[order]
+    keys = np.empty(len(first), np.uint64)
+    _kernels.pack(first, second, third, bits, keys)
+    del first, second, third
+    keys.sort(kind="stable" if nearly else None)  # merges what comes in order
+    first, second, third = (np.empty(len(keys), np.int32) for _ in range(3))
+    _kernels.unpack(keys, bits, first, second, third)
+    return first, second, third
+
+
+def _distinct_rows(rows: Ids) -> Ids:
+    """Sorted rows without repetitions (they come in order, so equal ones are neighbours)."""
+    if not len(rows):
+        return rows.reshape(0, 2)
+    differs = rows[1:] != rows[:-1]
+    return np.ascontiguousarray(rows[np.append(True, differs[:, 0] | differs[:, 1])])
+
+
+def select_terms(terms: Terms, used: NDArray[np.bool_]) -> Terms:
+    """The used terms, their generated names made the same in every run."""
+    if not used.all():
+        terms = Terms(*gather(terms.blob, terms.offsets[:-1][used], terms.offsets[1:][used] - 1))
+    return _name_generated(terms)
+
+
+def gather(
+    blob: NDArray[np.uint8], starts: Offsets, stops: Offsets
+) -> tuple[NDArray[np.uint8], Offsets]:
+    """Some stretches of a blob as texts of their own: blob and offsets."""
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(stops - starts + 1, out=offsets[1:])
+    out = np.empty(int(offsets[-1]), np.uint8)
+    _kernels.gather_texts(blob, np.ascontiguousarray(starts), np.ascontiguousarray(stops), out)
+    return out, offsets
+
+
+_GENERATED = re.compile(rb"_:(d[0-9]+_)?" + GENERATED_MARK + rb"[0-9a-f]+\n")
+
+
+def _name_generated(terms: Terms) -> Terms:
+    """Blank nodes without a label got a random one from pyoxigraph: number them instead."""
+    blank = np.flatnonzero(is_blank(terms))
+    names = [terms.blob[terms.offsets[i] : terms.offsets[i + 1]].tobytes() for i in blank]
+    matches = [_GENERATED.fullmatch(name) for name in names]
+    if not any(matches):
+        return terms
+    stem = b"anon"
+    while any(stem in name for name in names):
+        stem += b"x"
+    made = {
+        int(i): b"_:" + (match[1] or b"") + stem
+        for i, match in zip(blank, matches, strict=True)
+        if match
+    }
+    return rename_terms(
+        terms,
+        np.fromiter(made, np.int64),
+        [name + str(number).encode() for number, name in enumerate(made.values())],
+    )
+
+
+def rename_terms(terms: Terms, which: NDArray[np.int64], texts: list[bytes]) -> Terms:
+    """Some terms under new names: these stand behind the old blob, and all are gathered from there."""
+    ends = len(terms.blob) + np.cumsum([len(text) for text in texts])
+    starts, stops = terms.offsets[:-1].copy(), terms.offsets[1:] - 1
+    starts[which], stops[which] = ends - [len(text) for text in texts], ends
+    return Terms(
+        *gather(
+            np.concatenate([terms.blob, np.frombuffer(b"".join(texts), np.uint8)]), starts, stops
+        )
+    )
+
+
+def is_blank(terms: Terms) -> NDArray[np.bool_]:
+    """Which terms are blank nodes: those that begin with `_:`, as no IRI does."""
+    starts = terms.offsets[:-1]
+    return np.asarray((terms.blob[starts] == ord("_")) & (terms.blob[starts + 1] == ord(":")))
+
+
+def _count(graph: Graph) -> None:
+    """Fills in |G|, |V| and |S|."""
+    census = graph.census
+    census.triples, census.terms, census.predicates = (
+        len(graph),
+        len(graph.terms),
+        len(graph.predicates),
+    )
+    census.blank_nodes = int(is_blank(graph.terms).sum())
+    census.typed_subjects = len(present(graph.types[:, 0], len(graph.terms)))

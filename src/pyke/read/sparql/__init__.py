@@ -1,0 +1,1 @@
+"""Download all triples of a SPARQL endpoint."""

@@ -1,0 +1,1 @@
+"""The annealed simulation."""

@@ -1,0 +1,120 @@
+"""Compiled loops around the force law: random starts, weighted means, rescaling."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke.core.compile import float_kernel, kernel
+from pyke.core.random import START, random_bits
+
+
+@kernel
+def uniform_start(
+    seed: np.uint64, dimensions: int, begin: int, end: int, out: NDArray[np.float32]
+) -> None:
+    """float32 out[begin:end, :dimensions] = uniform in [0, 1); the rest of a row is 0."""
+    for x in range(begin, end):
+        for i in range(dimensions):
+            out[x, i] = np.float32(random_bits(seed, START, x, i) >> np.uint64(40)) * np.float32(
+                2.0**-24
+            )
+        out[x, dimensions:] = 0
+
+
+@kernel
+def normal_start(
+    seed: np.uint64, dimensions: int, begin: int, end: int, out: NDArray[np.float32]
+) -> None:
+    """float32 out[begin:end, :dimensions] = normal with mean 0 and deviation 1 (Box and Muller); the rest of a row is 0."""
+    for x in range(begin, end):
+        for i in range(0, dimensions, 2):
+            bits = random_bits(seed, START, x, i)
+            u = (np.float32(bits >> np.uint64(40)) + np.float32(1)) * np.float32(
+                2.0**-24
+            )  # in (0, 1]
+            angle = np.float32((bits >> np.uint64(8)) & np.uint64(0xFFFFFF)) * np.float32(
+                2.0 * np.pi * 2.0**-24
+            )
+            radius = np.sqrt(np.float32(-2) * np.log(u))
+            out[x, i] = radius * np.cos(angle)
+            if i + 1 < dimensions:
+                out[x, i + 1] = radius * np.sin(angle)
+        out[x, dimensions:] = 0
+
+
+@float_kernel
+def put_to_the_middle(
+    offsets: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    sigma: NDArray[np.float32],
+    placed: NDArray[np.bool_],
+    begin: int,
+    end: int,
+    positions: NDArray[np.float32],
+    found: NDArray[np.bool_],
+) -> None:
+    """float32 positions[x] of the rows begin … end that are not placed; found[x] = whether x is tied to anything that is.
+
+    x ← Σ σ(x, y) y / Σ σ(x, y) over the placed y of P(x).
+    """
+    stride = positions.shape[1]
+    middle = np.empty(stride, np.float32)
+    for x in range(begin, end):
+        if placed[x]:
+            continue
+        stiffness = np.float32(0)
+        for i in range(stride):
+            middle[i] = 0
+        for j in range(offsets[x], offsets[x + 1]):
+            y = columns[j]
+            if placed[y]:
+                stiffness += sigma[j]
+                for i in range(stride):
+                    middle[i] += sigma[j] * positions[y, i]
+        found[x] = stiffness > 0
+        if found[x]:
+            for i in range(stride):
+                positions[x, i] = middle[i] / stiffness
+
+
+@float_kernel
+def multiply(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    begin: int,
+    end: int,
+    out: NDArray[np.float64],
+) -> None:
+    """float64 out[begin:end] = first[begin:end] · second; unlike those of BLAS, its sums do not change with the threads."""
+    for x in range(begin, end):
+        out[x] = 0
+        for j in range(second.shape[0]):
+            for i in range(second.shape[1]):
+                out[x, i] += first[x, j] * second[j, i]
+
+
+@kernel
+def extremes(
+    positions: NDArray[np.float32], begin: int, end: int, out: NDArray[np.float32]
+) -> None:
+    """float32 out (2, stride) = least and greatest of each dimension over the rows begin … end."""
+    out[0], out[1] = positions[begin], positions[begin]
+    for x in range(begin + 1, end):
+        for i in range(positions.shape[1]):
+            out[0, i] = min(out[0, i], positions[x, i])
+            out[1, i] = max(out[1, i], positions[x, i])
+
+
+@kernel
+def rescale(
+    positions: NDArray[np.float32],
+    least: NDArray[np.float32],
+    width: NDArray[np.float32],
+    begin: int,
+    end: int,
+) -> None:
+    """Moves each dimension of the rows begin … end into [0, 1]; a dimension without width becomes 0."""
+    for x in range(begin, end):
+        for i in range(positions.shape[1]):
+            positions[x, i] = (positions[x, i] - least[i]) / width[i] if width[i] > 0 else 0

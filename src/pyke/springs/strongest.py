@@ -1,0 +1,60 @@
+"""P(x), the K strongest springs of each particle."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke.config import Config
+from pyke.core.arrays import Matrix
+from pyke.core.counts import count_rows
+from pyke.core.parallel import all_at_once, in_parts
+from pyke.graph.graph import Graph
+from pyke.springs import _selection
+from pyke.springs.similarity import Around, Similarities, similarity
+
+
+def by_rows(pairs: Similarities, threads: int = 1) -> Matrix:
+    """Both directions of each pair, by rows: in a row first those that it is second in."""
+    directions = ((pairs.second, pairs.first), (pairs.first, pairs.second))
+    counts = np.zeros((2, pairs.particles), np.int64)
+    all_at_once(
+        threads,
+        [
+            partial(count_rows, rows, count)
+            for (rows, _), count in zip(directions, counts, strict=True)
+        ],
+    )
+    offsets = np.zeros(pairs.particles + 1, np.int64)
+    np.cumsum(counts.sum(axis=0), out=offsets[1:])
+    columns, values = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
+    ends = (offsets[:-1].copy(), offsets[:-1] + counts[0])
+    fills = [
+        partial(_selection.fill_rows, *pair, pairs.values, end, columns, values)
+        for pair, end in zip(directions, ends, strict=True)
+    ]
+    all_at_once(threads, fills)
+    return Matrix(offsets, columns, values)
+
+
+def strongest_springs(matrix: Matrix, k: int, threads: int = 1) -> Matrix:
+    """P(x): the k strongest springs of each particle, ties by smaller id."""
+    offsets = np.zeros(matrix.rows + 1, np.int64)
+    np.cumsum(np.minimum(np.diff(matrix.offsets), k), out=offsets[1:])
+    columns, values = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
+
+    def keep(begin: int, end: int) -> None:
+        _selection.keep_strongest(
+            matrix.offsets, matrix.columns, matrix.values, k, begin, end, offsets, columns, values
+        )
+
+    in_parts(threads, matrix.rows, keep)
+    return Matrix(offsets, columns, values)
+
+
+def attracting_around(graph: Graph, terms: NDArray[np.bool_], config: Config) -> Matrix:
+    """P(x) of some terms and of the particles tied to them; other rows are incomplete."""
+    pairs = similarity(config.similarity)(graph, config.threads, Around(terms, config.k))
+    return strongest_springs(by_rows(pairs, config.threads), config.k, config.threads)

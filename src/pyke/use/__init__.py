@@ -1,0 +1,1 @@
+"""What people do with an embedding: neighbours, types, clusters, maps, exports, scikit-learn."""

@@ -1,0 +1,1 @@
+"""Density-based clusters and their descriptions."""

@@ -1,0 +1,77 @@
+"""Vectors as they lie in memory, with their terms: a directory for NumPy, a file of safetensors."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from pyke.core.arrays import Offsets
+from pyke.core.files import Block, Content, write_directory, write_stream
+from pyke.use.export.rows import Options, Outcome, Rows
+
+
+def npy(rows: Rows, target: str, options: Options) -> Outcome:
+    """A directory with the vectors and the terms, one per line."""
+    contents: dict[str, Content] = {
+        "vectors.npy": _npy(rows),
+        "terms.txt": (part.terms.blob.data for part in rows.parts()),
+        "term_offsets.npy": rows.term_offsets,
+    }
+    write_directory(
+        Path(target),
+        contents,
+        {"format": "pyke-vectors", "terms": len(rows), "dimensions": rows.dimensions},
+        options.force,
+    )
+    return Outcome()
+
+
+def _npy(rows: Rows) -> Iterator[Block]:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f4", "fortran_order": False, "shape": (len(rows), rows.dimensions)}
+    )
+    yield header.getvalue()
+    yield from _vectors(rows)
+
+
+def _vectors(rows: Rows) -> Iterator[Block]:
+    for part in rows.parts():
+        yield part.vectors.astype("<f4", copy=False).data.cast("B")
+
+
+def safetensors(rows: Rows, target: str, options: Options) -> Outcome:
+    """Three tensors: vectors, terms (bytes of UTF-8, each term followed by a line break), term_offsets."""
+    write_stream(target, _safetensors(rows, rows.term_offsets), options.force, options.threads)
+    return Outcome()
+
+
+def _safetensors(rows: Rows, offsets: Offsets) -> Iterator[Block]:
+    """The library would hold it all in memory; the format is a header in JSON and the bytes."""
+    shapes = {  # in the order of the sizes of their numbers, so that all lie where processors like them
+        "term_offsets": ("I64", (len(offsets),), 8 * len(offsets)),
+        "vectors": ("F32", (len(rows), rows.dimensions), 4 * len(rows) * rows.dimensions),
+        "terms": ("U8", (int(offsets[-1]),), int(offsets[-1])),
+    }
+    header, end = (
+        {
+            "__metadata__": {
+                "format": "pyke",
+                "term i": "terms[term_offsets[i] : term_offsets[i + 1] - 1]",
+            }
+        },
+        0,
+    )
+    for name, (kind, shape, size) in shapes.items():
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": (end, end + size)}  # type: ignore[dict-item]
+        end += size
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    yield offsets.astype("<i8").data.cast("B")
+    yield from _vectors(rows)
+    yield from (part.terms.blob.data for part in rows.parts())

@@ -1,0 +1,1 @@
+"""Predict missing types, with a measured confidence and an explanation."""

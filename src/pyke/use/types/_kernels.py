@@ -1,0 +1,76 @@
+"""Compiled loops over the types and roles of neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke.core.compile import kernel
+
+
+@kernel
+def vote_scores(
+    neighbours: NDArray[np.int32],
+    point_offsets: NDArray[np.int64],
+    point_classes: NDArray[np.int32],
+    query_offsets: NDArray[np.int64],
+    query_classes: NDArray[np.int32],
+    sizes: NDArray[np.int64],
+    begin: int,
+    end: int,
+    out: NDArray[np.float64],
+) -> None:
+    """neighbours (m, k), types by rows → out (m, sizes): cos(type(x), Σ type(y) over the μ nearest y), for each ascending μ in sizes.
+
+    The length of the sum is kept while classes are added: |v + e_c|² = |v|² + 2 v_c + 1.
+    """
+    classes = 0
+    for c in point_classes:
+        classes = max(classes, c + 1)
+    for c in query_classes:
+        classes = max(classes, c + 1)
+    votes, known = np.zeros(classes, np.int64), np.zeros(classes, np.bool_)
+    for q in range(begin, end):
+        truth = query_classes[query_offsets[q] : query_offsets[q + 1]]
+        for c in truth:
+            known[c] = True
+        dot, square, seen = 0, 0, 0
+        for m in range(sizes.shape[0]):
+            while seen < sizes[m]:
+                y = neighbours[q, seen]
+                for c in point_classes[point_offsets[y] : point_offsets[y + 1]]:
+                    square += 2 * votes[c] + 1
+                    votes[c] += 1
+                    dot += known[c]
+                seen += 1
+            out[q, m] = (
+                dot / np.sqrt(np.float64(square) * truth.shape[0])
+                if square and truth.shape[0]
+                else 0.0
+            )
+        for y in neighbours[q, :seen]:
+            votes[point_classes[point_offsets[y] : point_offsets[y + 1]]] = 0
+        known[truth] = False
+
+
+@kernel
+def have_in_common(
+    offsets: NDArray[np.int64],
+    roles: NDArray[np.int32],
+    asked: NDArray[np.int32],
+    others: NDArray[np.int32],
+    begin: int,
+    end: int,
+    out: NDArray[np.bool_],
+) -> None:
+    """Roles by rows, ascending in each; asked (m), others (m, k) → out (m, k): whether the two have a role in common."""
+    for q in range(begin, end):
+        for j in range(others.shape[1]):
+            a, b = offsets[asked[q]], offsets[others[q, j]]
+            last_a, last_b = offsets[asked[q] + 1], offsets[others[q, j] + 1]
+            while a < last_a and b < last_b and roles[a] != roles[b]:
+                if roles[a] < roles[b]:
+                    a += 1
+                else:
+                    b += 1
+            out[q, j] = a < last_a and b < last_b
