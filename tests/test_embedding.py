@@ -91,6 +91,7 @@ def test_classes_are_what_is_a_type_of_something_or_said_to_be_a_class(tmp_path:
         "e:Property",
         f"{owl}Class",
     }
+    assert {made.terms[i] for i in made.entities} == {"e:a", "e:b"}
 
 
 def test_settings_that_do_not_exist_are_refused(family: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +143,23 @@ def test_questions_that_cannot_be_answered_are_refused(crafts: Embedding) -> Non
         crafts.nearest(BAKER, among="http://e/baker", predicates=True)
     with pytest.raises(UnknownTerm, match="Did you mean"):
         crafts.nearest_of_many([BAKER, "http://e/baker/33"])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import pyke; pyke.load({out!r}).nearest({term!r})",
+        "from pyke.cli import app; app(['nearest', {out!r}, {term!r}], standalone_mode=False)",
+    ],
+    ids=["python", "command"],
+)
+def test_neighbours_of_one_term_are_found_without_loading_heavy_libraries(
+    out: Path, code: str
+) -> None:
+    code = "import sys; " + code.format(out=str(out), term=BAKER) + "; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numba", "scipy", "matplotlib", "pyoxigraph", "pandas", "pyarrow", "usearch"}
+    assert not heavy & set(run.stdout.split())
 
 
 # ---------------------------------------------------------------------------------------------------------------------

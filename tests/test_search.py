@@ -13,7 +13,7 @@ import oracle
 from pyke.core.arrays import Floats
 from pyke.core.progress import Progress
 from pyke.errors import Interrupted, MissingLibrary
-from pyke.use.neighbours import search
+from pyke.use.neighbours import _kernels, search
 from test_ids import many
 
 # Small whole numbers: their distances are exact, and many are equal.
@@ -330,3 +330,7 @@ def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(Interrupted):
         search.nearest_of_many(cloud(50, 3), cloud(50, 3), 3, exact=True, progress=Stop())
+
+
+def test_groups_are_not_larger_than_the_kernel_has_room_for() -> None:
+    assert search.TILE <= _kernels.TILE

@@ -151,6 +151,14 @@ class Embedding:
         )
         return np.unique(found[found != LITERAL])
 
+    @property
+    def entities(self) -> Ids:
+        """The ids of the terms that are neither predicates nor classes, ascending."""
+        present = np.ones(len(self), bool)
+        present[self.predicates] = False
+        present[self.classes] = False
+        return np.flatnonzero(present).astype(np.int32)
+
     def config(self, **changes: Any) -> Config:
         """The settings that it was made with, for another run: on all cores, for files of any syntax, and with whatever is changed."""
         try:

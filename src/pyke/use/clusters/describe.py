@@ -101,11 +101,8 @@ def cluster(
 
 
 def _clustered(embedding: Embedding, typed: bool) -> Ids:
-    wanted = np.zeros(len(embedding), bool)
-    wanted[embedding.types[:, 0] if typed else slice(None)] = True
-    wanted[embedding.predicates] = False
-    wanted[embedding.classes] = False
-    return np.flatnonzero(wanted).astype(np.int32)
+    entities = embedding.entities
+    return np.intersect1d(entities, embedding.types[:, 0]) if typed else entities
 
 
 def describe(embedding: Embedding, ids: Ids, found: Clustering) -> ClusterTable:

@@ -146,21 +146,20 @@ class Part:
 
 def choose(embedding: Embedding, only: str, progress: Progress) -> Rows:
     """The rows that `only` names: all; typed subjects; entities (neither predicate nor class); predicates."""
-    chosen = np.ones(len(embedding), bool)
-    if only == "typed":
-        chosen[:] = False
-        chosen[embedding.types[:, 0]] = True
+    ids: Ids
+    if only == "all":
+        ids = np.arange(len(embedding), dtype=np.int32)
+    elif only == "typed":
+        ids = np.unique(embedding.types[:, 0])
     elif only == "entities":
-        chosen[embedding.predicates] = False
-        chosen[embedding.classes] = False
+        ids = embedding.entities
     elif only == "predicates":
-        chosen[:] = False
-        chosen[embedding.predicates] = True
-    elif only != "all":
+        ids = embedding.predicates
+    else:
         raise UsageError(f"--only is {only!r}; it can be: {', '.join(ONLY)}")
-    if not chosen.any():
+    if not len(ids):
         raise DataError(f"no term is left by --only {only}; --only all takes every term")
-    return Rows(embedding, np.flatnonzero(chosen).astype(np.int32), progress)
+    return Rows(embedding, ids, progress)
 
 
 def taken(texts: Texts, ids: NDArray[np.integer[Any]]) -> Texts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,16 @@ from pyke.core.arrays import Floats, Ids
 from pyke.core.parallel import in_parts
 from pyke.core.progress import Progress
 from pyke.errors import DataError, MissingLibrary
-from pyke.use.neighbours import _kernels
+
+if TYPE_CHECKING:
+    from pyke.use.neighbours._kernels import Tiles
 
 ROWS_AT_ONCE = 1 << 16
 ROWS_PER_PRODUCT = 64  # so few that BLAS takes one thread; several wait for one another by spinning, for seconds on a busy machine
 EXACT_UP_TO = 600_000  # points among which as many queries are answered exactly: a few minutes on two cores, less than an index takes
 FEW = 100  # queries that are answered one by one: looking at all points once for each takes less than putting them in order
 GROUPS_AT_ONCE = 64  # of queries, between two looks at the clock
-TILE = _kernels.TILE  # points or queries in a group, at most
+TILE = 512  # points or queries in a group, at most; not more than _kernels.TILE
 LEADING = 32  # coordinates that are looked at first
 RECALL_SAMPLE = 1_000  # queries asked again exactly
 
@@ -116,6 +118,8 @@ def _exactly(
     progress: Progress,
 ) -> Neighbours:
     """Compares every query with every point, but for those whose leading coordinates alone show that they are too far."""
+    from pyke.use.neighbours._kernels import nearest_in_tiles  # loads Numba: half a second
+
     queries = np.ascontiguousarray(queries, np.float32)
     middle, axes = principal_axes(points, min(LEADING, points.shape[1]))
     tiles = _tiles(np.ascontiguousarray(points, np.float32), middle, axes)
@@ -131,9 +135,7 @@ def _exactly(
             low, high = leading[asked].min(axis=0), leading[asked].max(axis=0)
             gaps = np.maximum(0, np.maximum(tiles.low - high, low - tiles.high))
             visits = np.argsort(np.einsum("ij,ij->i", gaps, gaps), kind="stable")
-            _kernels.nearest_in_tiles(
-                tiles, visits, queries, leading, own, asked, slack, ids, squares
-            )
+            nearest_in_tiles(tiles, visits, queries, leading, own, asked, slack, ids, squares)
 
     for begin in range(0, len(groups), GROUPS_AT_ONCE):
         progress.advance(min(begin * TILE, len(queries) - 1))
@@ -142,10 +144,10 @@ def _exactly(
     return Neighbours(ids, squares, True, 1.0)
 
 
-def _tiles(
-    points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64]
-) -> _kernels.Tiles:
+def _tiles(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64]) -> Tiles:
     """Points in tiles that lie close together."""
+    from pyke.use.neighbours._kernels import Tiles
+
     leading = project_on(points, middle, axes)
     leaves = _leaves(leading)
     order = np.concatenate(leaves)
@@ -154,7 +156,7 @@ def _tiles(
         np.array([extreme(leading[leaf], axis=0) for leaf in leaves], np.float32)
         for extreme in (np.min, np.max)
     )
-    return _kernels.Tiles(
+    return Tiles(
         points[order],
         np.ascontiguousarray(leading[order].T),
         order.astype(np.int32),

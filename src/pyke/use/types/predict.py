@@ -75,8 +75,8 @@ def _check(min_confidence: float, precision: float | None) -> None:
 
 def _candidates(embedding: Embedding, table: TypeTable, only_untyped: bool) -> Ids:
     """Terms to ask: no predicates, no classes, and no typed subjects unless they are wanted."""
-    asked = np.ones(len(embedding), bool)
-    asked[embedding.classes] = False
+    asked = np.zeros(len(embedding), bool)
+    asked[embedding.entities] = True
     if only_untyped:
         asked[embedding.types[:, 0]] = False
     else:
