@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,39 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from graphs import FAMILY, crafts
 from pyke import cli
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("PYKE_DATA") or ROOT.parent / "shared" / "data")
-
-TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
-
-FAMILY = f"""<http://e/stefan> {TYPE} <http://e/male> .
-<http://e/stefan> <http://e/hasChild> <http://e/markus> .
-<http://e/markus> {TYPE} <http://e/male> .
-<http://e/markus> <http://e/hasChild> <http://e/anna> .
-<http://e/anna> {TYPE} <http://e/female> .
-<http://e/anna> <http://e/hasChild> <http://e/heinz> .
-<http://e/heinz> {TYPE} <http://e/male> .
-<http://e/michelle> {TYPE} <http://e/female> .
-<http://e/anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anna"@en .
-<http://e/anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anne"@fr .
-"""
-
-
-CRAFTS = ("baker", "smith", "weaver")
-
-
-def crafts(members: int = 20) -> str:
-    """A graph whose types can be told from the rest: members of a craft know one another and use its tools. The hermit has only a type."""
-    lines = [f"<http://e/hermit> {TYPE} <http://e/baker> .\n"]
-    for craft in CRAFTS:
-        for m in range(members):
-            who = f"<http://e/{craft}/{m}>"
-            lines.append(f"{who} {TYPE} <http://e/{craft}> .\n")
-            lines.append(f"{who} <http://e/uses> <http://e/{craft}/tool{m % 4}> .\n")
-            lines.append(f"{who} <http://e/knows> <http://e/{craft}/{(7 * m + 1) % members}> .\n")
-    return "".join(lines)
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -66,6 +39,18 @@ def pyke(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
         return subprocess.CompletedProcess(sys.argv, code, shown.out, shown.err)
 
     return call
+
+
+def process(*arguments: str | Path, limit: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run the command line in its own process, with a limit on the size of files if given."""
+    return subprocess.run(
+        [sys.executable, "-m", "pyke", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        if limit
+        else None,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from random import Random
 
 import numpy as np
 import pytest
@@ -11,7 +10,19 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import oracle
-from conftest import CRAFTS, FAMILY, TYPE, crafts
+from graphs import (
+    CRAFTS,
+    FAMILY,
+    GRAPHS,
+    TYPE,
+    as_meant,
+    as_text,
+    crafts,
+    graph_of,
+    many,
+    noisy_crafts,
+    triples_in,
+)
 from oracle import RDF_TYPE, Triple
 from pyke.config import Config
 from pyke.core.progress import Progress
@@ -32,27 +43,8 @@ from pyke.use.types.calibration import (
 from pyke.use.types.held_out import split
 from pyke.use.types.predict import predict_types
 from pyke.use.types.votes import TypeTable
-from test_ids import GRAPHS, as_meant, as_text, graph_of, many, triples_in
 
 CONFIG = Config(dimensions=5, seed=3)
-
-
-def noisy_crafts(members: int, seed: int = 0, homepages: int = 0) -> str:
-    """Masters of three crafts who use the tools of another one in every third case, and some home pages, which nobody else is like."""
-    random = Random(seed)
-    lines = []
-    for craft in CRAFTS:
-        for m in range(members):
-            who = f"<http://e/{craft}/{m}>"
-            lines.append(f"{who} {TYPE} <http://e/{craft}> .\n")
-            for _ in range(3):
-                of = craft if random.random() < 2 / 3 else random.choice(CRAFTS)
-                lines.append(
-                    f"{who} <http://e/uses> <http://e/{of}/tool{random.randrange(12)}> .\n"
-                )
-            if m < homepages:
-                lines.append(f"{who} <http://e/homepage> <http://e/{craft}/{m}.html> .\n")
-    return "".join(lines)
 
 
 @given(

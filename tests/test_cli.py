@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -13,22 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import FAMILY, Command
-from test_pipeline import random_graph
+from conftest import Command, process
+from graphs import FAMILY, random_graph
 
 MANY_ITERATIONS = ("--energy-release", "0.0002", "--epsilon", "0", "--checkpoint-seconds", "0")
-
-
-def process(*arguments: str | Path, limit: int = 0) -> subprocess.CompletedProcess[str]:
-    """Runs the command line in a process of its own, with a limit on the size of files if one is given."""
-    return subprocess.run(
-        [sys.executable, "-m", "pyke", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
-        if limit
-        else None,
-    )
 
 
 def test_embed_shows_counts_stages_and_why_it_stopped(

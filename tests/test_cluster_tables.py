@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import pyke as package
-from conftest import TYPE, Command
+from conftest import Command
+from graphs import TYPE
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, UsageError
 from pyke.graph.terms import Terms, Texts

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from graphs import many
 from pyke.core.arrays import Floats
 from pyke.core.progress import Progress
 from pyke.errors import MissingLibrary, UsageError
 from pyke.use.clusters import _kernels as clusters_kernels
 from pyke.use.clusters import hdbscan as hdbscan_module
 from pyke.use.clusters.hdbscan import NOISE, hdbscan
-from test_ids import many
 
 # Small whole numbers: their distances are exact, and many are equal.
 POINTS = st.integers(1, 5).flatmap(

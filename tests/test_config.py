@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphs import many
 from pyke.config import PRESETS, Config, format_size, parse_duration, parse_size
 from pyke.errors import NoInput, UsageError
-from test_ids import many
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import pyke
-from conftest import TYPE
+from graphs import TYPE
 from pyke.errors import DamagedStore, UsageError
 
 

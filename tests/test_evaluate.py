@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import oracle
-from conftest import FAMILY, TYPE, Command
+from conftest import Command
+from graphs import FAMILY, TYPE
 from pyke.config import RDF_TYPE, Config
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding, load

@@ -11,14 +11,15 @@ import pytest
 
 import oracle
 import pyke
-from conftest import FAMILY, ROOT, TYPE
+from conftest import ROOT
+from graphs import FAMILY, TYPE, partly_typed, triples_in
 from oracle import Triple
 from pyke.embedding.embedding import Embedding
 from pyke.errors import NothingToScore, UnknownTerm, UsageError
 from pyke.graph.terms import Terms, Texts
 from pyke.use.types.explain import MOST_SHARED, Shared
-from test_ids import triples_in
-from test_prediction import MU, partly_typed
+
+MU = 4
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 

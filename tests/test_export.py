@@ -25,45 +25,13 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from conftest import Command
+from graphs import made_up
 from pyke.core.arrays import Floats
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, Interrupted, OutputExists, UsageError, WriteError
 from pyke.graph.terms import Terms, Texts
 from pyke.use.export import FORMATS, rows, tables
-
-# Terms and labels that some format cannot hold as they are.
-ODD_TERMS = [
-    'http://e/a b"c,d',
-    "http://e/Zürich/東京/🙂",
-    "http://e/tab\tnew\nline\rend",
-    "_:b0",
-    "http://e/100%25",
-    "",
-    "http://e/'--;",
-]
-ODD_LABELS = {0: 'said "no", twice', 1: "two\nlines\tand a tab", 3: "東京🙂", 4: "nul\0here", 5: ""}
-
-
-def made_up(rows: int = 60, longest: int = 3_000, extreme: bool = True) -> Embedding:
-    """An embedding that no graph gives: odd terms first, one of them very long; every third term has no type, some have two; odd numbers, too."""
-    random = np.random.default_rng(rows)
-    names = [*ODD_TERMS, "http://e/" + "".join(map(chr, random.integers(97, 123, longest)))]
-    names += [f"http://e/{i}" for i in range(len(names), rows)]
-    vectors = random.normal(size=(rows, 7)).astype(np.float32)
-    if extreme:
-        vectors[0] = [0.0, -0.0, 1e-45, 3.4028235e38, 16777216, 1 / 3, -1e-7]
-    classes = [rows - 3, rows - 2]
-    types = sorted(
-        {(i, classes[i % 3 - 1]) for i in range(rows - 5) if i % 3}
-        | {(i, classes[0]) for i in range(0, rows - 5, 5)}
-    )
-    triples = [(i, rows - 1 - i % 2 * 3, (i + 1) % rows) for i in range(rows - 5)]
-    labels = ODD_LABELS | {i: f"label {i}" for i in range(10, rows, 2)}
-    return Embedding(
-        vectors, Terms.of(names), np.array(types, np.int32), np.array(triples, np.int32),
-        Texts.of(labels.values()), np.array(list(labels), np.int32), {"census": {}, "config": {}},
-    )  # fmt: skip
 
 
 def types_of(e: Embedding) -> list[list[str]]:

@@ -27,7 +27,8 @@ import pyoxigraph as ox
 import pytest
 
 import pyke as package
-from conftest import FAMILY, ROOT, Command
+from conftest import ROOT, Command
+from graphs import FAMILY
 from pyke.core.inputs import Input, compression_of
 from pyke.core.progress import Progress
 from pyke.errors import (

@@ -8,14 +8,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import oracle
-from conftest import FAMILY, crafts
+from graphs import FAMILY, GRAPHS, as_meant, as_text, crafts, graph_of, many, triples_in
 from oracle import RDF_TYPE, Triple
 from pyke.errors import NothingToScore, UsageError
 from pyke.evaluate.type_prediction import score
 from pyke.graph.graph import Graph
 from pyke.use.types.held_out import Split, split
 from pyke.use.types.votes import TypeTable
-from test_ids import GRAPHS, as_meant, as_text, graph_of, many, triples_in
 
 
 def named(graph: Graph, table: TypeTable) -> dict[str, set[str]]:

@@ -1,120 +1,44 @@
-"""Terms ↔ ids, and what is counted. The other files take their random graphs from here."""
+"""Terms ↔ ids, and the counts of a graph."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cache
-from itertools import permutations, product
+from collections.abc import Collection
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import oracle
+from graphs import (
+    BLANKS,
+    GRAPHS,
+    LABEL,
+    LITERALS,
+    NODES,
+    PREF_LABEL,
+    WAYS,
+    as_meant,
+    as_text,
+    batches_of,
+    collect,
+    graph_of,
+    many,
+    triples_in,
+)
 from oracle import RDF_TYPE, Triple
 from pyke.config import Config
 from pyke.errors import UnknownTerm
-from pyke.graph import batches, build, changes, roles
-from pyke.graph.graph import LITERAL, Census, Graph
+from pyke.graph import build, changes, roles
+from pyke.graph.graph import LITERAL, Graph
 from pyke.graph.terms import Terms, Texts
 from pyke.pipeline.embed import Run
-from pyke.read import _kernels as read_kernels
-from pyke.read import _scanners, tokenize
-
-LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-PREF_LABEL = "http://www.w3.org/2004/02/skos/core#prefLabel"
-
-# Few nodes, so that predicates are subjects and objects, s = p, s = o and s = p = o, and statements come twice.
-NODES = ["e:a", "e:b", "e:c", "e:d", "e:e", "e:f", "e:p", "e:q", RDF_TYPE]
-BLANKS = ["_:x", "_:y"]
-# As it is written: as it is meant.
-LITERALS = {
-    '"1"': '"1"',
-    '"1"^^<http://www.w3.org/2001/XMLSchema#string>': '"1"',
-    '"\\u0031"': '"1"',
-    '"1"@en': '"1"@en',
-    '"1"@EN': '"1"@en',
-    '"1"^^<e:a>': '"1"^^<e:a>',
-}
-WAYS = [
-    {"count_literals": count, "keep_duplicates": keep}
-    for count, keep in product((False, True), repeat=2)
-]
-
-
-SMALL = [*product(NODES + BLANKS, ["e:p", "e:q", "e:a", RDF_TYPE], NODES + BLANKS + list(LITERALS))]
-# Statements as they are written; in some graphs, one term stands beside nearly every other.
-GRAPHS = st.tuples(
-    st.lists(st.sampled_from(SMALL), max_size=30), st.sampled_from(["", "e:hub", "e:a"])
-).map(lambda drawn: drawn[0] + [(s, p, drawn[1]) for s, p, _ in drawn[0] if drawn[1]])
-
-
-def many(examples: int) -> settings:
-    """The same examples in every run."""
-    return settings(max_examples=examples, derandomize=True, deadline=None)
-
-
-def as_meant(triples: Sequence[Triple], document: int | None = None) -> list[Triple]:
-    """Statements as the oracle takes them: equal literals spelled alike, blank nodes named after their document."""
-
-    def name(node: str) -> str:
-        return (
-            f"_:d{document}_{node[2:]}" if node.startswith("_:") and document is not None else node
-        )
-
-    return [(name(s), p, LITERALS.get(o, name(o))) for s, p, o in triples]
-
-
-def as_text(triples: Sequence[Triple]) -> str:
-    """Statements as N-Triples."""
-    return "".join(
-        " ".join(node if node[0] in '_"' else f"<{node}>" for node in triple) + " .\n"
-        for triple in triples
-    )
-
-
-@cache
-def _dialect(prefix: bytes) -> _scanners.Dialect:
-    return tokenize.dialect(20, False, False, prefix)
-
-
-def batches_of(*texts: str) -> Iterator[batches.Batch]:
-    """N-Triples documents, without the cost of files; all of their lines must be plain to the tokenizer."""
-    for number, text in enumerate(texts):
-        data = np.frombuffer(bytearray(text.encode()), np.uint8)
-        dialect = _dialect(b"d%d_" % number if len(texts) > 1 else b"")
-        batch = tokenize.new_batch(len(data), len(dialect.blank_prefix))
-        assert read_kernels.tokenize(data, 0, len(data), dialect, batch) == len(data)
-        yield batch
-
-
-def collect(batches: Iterable[batches.Batch], **parameters: Any) -> Graph:
-    collector = build.Collector()
-    for batch in batches:
-        collector.add(batch)
-    return collector.finish(Config(threads=1, **parameters), Census())
-
-
-def graph_of(*texts: str, **parameters: Any) -> Graph:
-    """The graph in some N-Triples documents."""
-    return collect(batches_of(*texts), **parameters)
-
-
-def triples_in(graph: Graph) -> Counter[Triple]:
-    """The graph's triples as strings; all literals look alike."""
-    columns = (graph.subjects, graph.predicates[graph.predicates_of], graph.objects)
-    named = (
-        (graph.terms[s], graph.terms[p], '"' if o == LITERAL else graph.terms[o])
-        for s, p, o in zip(*columns, strict=True)
-    )
-    return Counter(named)
-
 
 COUNTS = ["statements", "triples", "literals", "duplicates", "terms", "terms_only_with_literals"]
 COUNTS += ["blank_nodes", "predicates", "typed_subjects", "classes"]

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from graphs import many
 from pyke.core import hashing, random
 from pyke.graph import _kernels as graph_kernels
 from pyke.simulation import _kernels as simulation_kernels
 from pyke.springs import _kernels as springs_kernels
 from pyke.use.types import _kernels as types_kernels
-from test_ids import many
 
 SIZES = st.integers(1, 2**31)
 

@@ -139,3 +139,12 @@ def test_the_oracle_knows_nothing_of_the_package() -> None:
     ]
     names += [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     assert not [name for name in names if name.split(".")[0] in {"pyke", "numba"}]
+
+
+def test_no_test_file_imports_from_another() -> None:
+    for path in sorted((ROOT / "tests").glob("*.py")):
+        nodes = [*ast.walk(ast.parse(path.read_text()))]
+        names = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+        names |= {a.name for node in nodes if isinstance(node, ast.Import) for a in node.names}
+        shared = {name for name in names if name.startswith("test_")}
+        assert not shared, f"{path.name}: move what it imports from {shared} into graphs.py"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphs import many
 from pyke.embedding import lookup as lookup_module
 from pyke.embedding.lookup import PREFIXES, Lookup, local_name, parse_prefixes, texts_at
 from pyke.errors import UnknownTerm, UsageError
 from pyke.graph.terms import Terms, Texts
-from test_ids import many
 
 KNOWS = "http://xmlns.com/foaf/0.1/knows"
 TERMS = [

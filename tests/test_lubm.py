@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import Command
+from conftest import Command, process
 from lubm_reference import CLASSES_OF, DATA_SETS, HASHES, PREDICATES_OF, TOTALS, TRACE
 from pyke.config import Config
 from pyke.core import hashing
@@ -25,7 +25,6 @@ from pyke.evaluate.lubm import Universities
 from pyke.evaluate.lubm import university as university_module
 from pyke.graph.graph import LITERAL, Graph
 from pyke.pipeline.embed import Run
-from test_cli import process
 
 
 def title(value: object) -> str | None:

@@ -19,7 +19,8 @@ from PIL import Image
 
 import pyke as package
 from browser import Browser, needs_chromium
-from conftest import TYPE, Command
+from conftest import Command
+from graphs import TYPE
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DamagedStore, UnknownTerm, UsageError

@@ -13,8 +13,8 @@ import pytest
 from pyoxigraph import Quad, RdfFormat
 
 from conftest import DATA
+from documents import LINES, QUADS, REFUSED, assert_agrees, read, written
 from pyke.read import tokenize
-from test_rdf import LINES, QUADS, REFUSED, assert_agrees, read, written
 
 MUTATIONS = 100_000  # in each syntax
 SEED = int(os.environ.get("PYKE_SEED") or 20_240_229)

@@ -14,7 +14,8 @@ import pytest
 
 import oracle
 import pyke as package
-from conftest import CRAFTS, Command
+from conftest import Command
+from graphs import CRAFTS
 from pyke.cli.nearest import KINDS
 from pyke.embedding.embedding import Embedding
 from pyke.errors import UnknownTerm, UsageError

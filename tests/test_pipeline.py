@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 import pyke
-from conftest import FAMILY, TYPE
+from graphs import FAMILY, random_graph
 from pyke.config import Config
 from pyke.core.progress import Progress
 from pyke.errors import (
@@ -27,27 +26,6 @@ from pyke.errors import (
 )
 from pyke.pipeline import embed
 from pyke.simulation import anneal
-
-
-def random_graph(lines: int = 3000, seed: int = 1) -> str:
-    """N-Triples with hubs, literals, repeated triples and types."""
-    rng = random.Random(seed)
-    statements = []
-    for _ in range(lines):
-        s, p, o = (
-            int(rng.paretovariate(0.6)) % 800,
-            int(rng.paretovariate(1.0)) % 12,
-            rng.randrange(800),
-        )
-        target = (
-            f'"{o}"'
-            if rng.random() < 0.1
-            else f"<http://e/c{o % 9}>"
-            if p == 0
-            else f"<http://e/{o}>"
-        )
-        statements.append(f"<http://e/{s}> {TYPE if p == 0 else f'<http://e/p{p}>'} {target} .\n")
-    return "".join(statements)
 
 
 @pytest.fixture

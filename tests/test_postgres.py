@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from conftest import Command
+from graphs import made_up
 from postgres_server import Server, running_server
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, Interrupted, OutputExists, UsageError, WriteError
 from pyke.graph.terms import Terms
-from test_export import made_up
 
 SECRET = "open%20sesame"
 

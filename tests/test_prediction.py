@@ -10,36 +10,15 @@ import pytest
 
 import oracle
 import pyke
-from conftest import FAMILY, ROOT, TYPE
+from conftest import ROOT
+from graphs import FAMILY, TYPE, partly_typed, triples_in
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DamagedStore, NothingToScore, UsageError
 from pyke.use.types.calibration import Calibration
 from pyke.use.types.predict import fewest_votes, predict_types
 from pyke.use.types.predictions import Predictions
-from test_calibration import noisy_crafts
-from test_ids import triples_in
 
 MU = 4
-UNTYPED = 9
-
-
-def partly_typed(members: int = 20) -> str:
-    """Noisy crafts in which the first masters of each craft have lost their types; a tool and a class have one."""
-    lost = [
-        f"<http://e/{craft}/{m}> {TYPE}"
-        for craft in ("baker", "smith", "weaver")
-        for m in range(UNTYPED // 3)
-    ]
-    lines = [
-        line
-        for line in noisy_crafts(members).splitlines(keepends=True)
-        if not line.startswith(tuple(lost))
-    ]
-    more = [
-        f"<http://e/smith/tool0> {TYPE} <http://e/Tool> .\n",
-        f"<http://e/smith> {TYPE} <http://e/Craft> .\n",
-    ]
-    return "".join(lines + more)
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from graphs import many
 from pyke.evaluate.purity import Purity, each_purity, purity
 from pyke.use.clusters.hdbscan import NOISE, Clustering
 from pyke.use.types.votes import TypeTable
-from test_ids import many
 
 CLASSES = "abcdef"
 # A cluster, or noise, and types, of each member.

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import oracle
+from graphs import many
 from pyke.core.arrays import BLOCK_ROWS, Matrix, Repellers
 from pyke.springs.repellers import POOL, draw_repellers
-from test_ids import many
 
 
 def matrix_of(similar: NDArray[np.bool_]) -> Matrix:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import FAMILY, crafts
+from graphs import FAMILY, as_text, crafts, graph_of
 from oracle import RDF_TYPE
 from pyke.config import Config
 from pyke.core.arrays import Floats
@@ -20,7 +20,6 @@ from pyke.pipeline.checkpoints import Checkpoints
 from pyke.pipeline.embed import Run
 from pyke.springs.ppmi import ppmi_similarities
 from pyke.springs.strongest import by_rows
-from test_ids import as_text, graph_of
 
 LITERALS = '<http://e/anna> <http://e/age> "7" .\n<http://e/heinz> <http://e/age> "9" .\n'
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from documents import PACK, read, written
 from pyke.config import Config
 from pyke.core import inputs
 from pyke.core.progress import Progress
@@ -20,7 +21,6 @@ from pyke.errors import DataError, SyntaxProblem
 from pyke.graph.graph import Census
 from pyke.read import find, parse, tokenize
 from pyke.read.sandbox import GREATEST_JSON_DEPTH, GREATEST_XML_DEPTH, Refused, check_json
-from test_rdf import PACK, read, written
 
 ROOM = 512 << 20  # of address space; a document that is refused for what it is must not need more
 SOON = 10.0  # seconds; each takes a fraction of one, unless the machine is very busy

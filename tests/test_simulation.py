@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import oracle
+from graphs import as_text, graph_of
 from oracle import RDF_TYPE
 from pyke.config import Config
 from pyke.core import arrays
@@ -25,7 +26,6 @@ from pyke.simulation.anneal import Rest, State, simulate
 from pyke.springs import repellers
 from pyke.springs.similarity import similarity as similarity_named
 from pyke.springs.strongest import by_rows, strongest_springs
-from test_ids import as_text, graph_of
 
 SILENT = Progress()
 LAWS = [*product(("radial", "elementwise"), ("stiffness", "unit"), (False, True))]

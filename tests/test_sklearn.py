@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pyke
-from conftest import CRAFTS, TYPE, crafts
+from graphs import CRAFTS, TYPE, crafts
 from pyke.errors import DataError, UnknownTerm, UsageError
 from pyke.use.sklearn import PykeEmbedder
 

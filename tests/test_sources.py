@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyke
-from conftest import TYPE, crafts
+from graphs import TYPE, crafts
 from pyke.config import Config
 from pyke.errors import DataError, EmptyGraph, SyntaxProblem, UsageError
 from pyke.graph.graph import Graph

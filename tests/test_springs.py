@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from graphs import GRAPHS, WAYS, as_meant, as_text, graph_of, many
 from oracle import Particle, Triple
 from pyke.config import Config
 from pyke.core.arrays import Matrix
@@ -20,7 +21,6 @@ from pyke.springs import contexts
 from pyke.springs.similarity import registered
 from pyke.springs.similarity import similarity as similarity_named
 from pyke.springs.strongest import attracting_around, by_rows, strongest_springs
-from test_ids import GRAPHS, WAYS, as_meant, as_text, graph_of, many
 
 
 def particles_of(graph: Graph, truth: list[Triple], similarity: str) -> list[Particle]:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphs import many
 from pyke.core.tables import Columns, check_table, write_table
 from pyke.errors import MissingLibrary, OutputExists, UsageError
-from test_ids import many
 
 KINDS = {"text": str, "number": int, "part": float}
 Row = tuple[str | None, int | None, float | None]

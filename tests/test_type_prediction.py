@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from graphs import many
 from pyke.core.arrays import Floats, Ids
 from pyke.errors import NothingToScore, UsageError
 from pyke.evaluate.type_prediction import score
 from pyke.use.types.votes import MU, TypeTable, require_classes, usable_mu
-from test_ids import many
 
 CLASSES = "abcde"
 Member = tuple[list[float], set[str]]  # where it is, and its types

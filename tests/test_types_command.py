@@ -11,8 +11,10 @@ import pyoxigraph as ox
 import pytest
 
 import pyke as package
-from conftest import FAMILY, ROOT, TYPE, Command
-from test_prediction import MU, partly_typed
+from conftest import ROOT, Command
+from graphs import FAMILY, TYPE, partly_typed
+
+MU = 4
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyke
-from conftest import CRAFTS, TYPE, Command, crafts
+from conftest import Command
+from graphs import CRAFTS, TYPE, crafts
 from pyke.config import Config
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DamagedStore, EmptyGraph, OverBudget, SyntaxProblem, UsageError

@@ -9,8 +9,8 @@ import pyoxigraph
 import pytest
 from pyoxigraph import Literal, NamedNode, RdfFormat
 
+from documents import Statement, as_text, canonical, read
 from pyke.errors import DataError
-from test_rdf import Statement, as_text, canonical, read
 
 MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

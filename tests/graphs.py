@@ -1,0 +1,248 @@
+"""Graphs, random statements and embeddings that several test files use."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from oracle import RDF_TYPE, Triple
+from pyke.config import Config
+from pyke.embedding.embedding import Embedding
+from pyke.graph import batches, build
+from pyke.graph.graph import LITERAL, Census, Graph
+from pyke.graph.terms import Terms, Texts
+from pyke.read import _kernels as read_kernels
+from pyke.read import _scanners, tokenize
+
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+
+
+FAMILY = f"""<http://e/stefan> {TYPE} <http://e/male> .
+<http://e/stefan> <http://e/hasChild> <http://e/markus> .
+<http://e/markus> {TYPE} <http://e/male> .
+<http://e/markus> <http://e/hasChild> <http://e/anna> .
+<http://e/anna> {TYPE} <http://e/female> .
+<http://e/anna> <http://e/hasChild> <http://e/heinz> .
+<http://e/heinz> {TYPE} <http://e/male> .
+<http://e/michelle> {TYPE} <http://e/female> .
+<http://e/anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anna"@en .
+<http://e/anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anne"@fr .
+"""
+
+
+CRAFTS = ("baker", "smith", "weaver")
+
+
+def crafts(members: int = 20) -> str:
+    """A graph whose types can be told from the rest: members of a craft know one another and use its tools. The hermit has only a type."""
+    lines = [f"<http://e/hermit> {TYPE} <http://e/baker> .\n"]
+    for craft in CRAFTS:
+        for m in range(members):
+            who = f"<http://e/{craft}/{m}>"
+            lines.append(f"{who} {TYPE} <http://e/{craft}> .\n")
+            lines.append(f"{who} <http://e/uses> <http://e/{craft}/tool{m % 4}> .\n")
+            lines.append(f"{who} <http://e/knows> <http://e/{craft}/{(7 * m + 1) % members}> .\n")
+    return "".join(lines)
+
+
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+
+
+PREF_LABEL = "http://www.w3.org/2004/02/skos/core#prefLabel"
+
+
+# Few nodes, so that predicates are subjects and objects, s = p, s = o and s = p = o, and statements come twice.
+NODES = ["e:a", "e:b", "e:c", "e:d", "e:e", "e:f", "e:p", "e:q", RDF_TYPE]
+
+
+BLANKS = ["_:x", "_:y"]
+
+
+# As it is written: as it is meant.
+LITERALS = {
+    '"1"': '"1"',
+    '"1"^^<http://www.w3.org/2001/XMLSchema#string>': '"1"',
+    '"\\u0031"': '"1"',
+    '"1"@en': '"1"@en',
+    '"1"@EN': '"1"@en',
+    '"1"^^<e:a>': '"1"^^<e:a>',
+}
+
+
+WAYS = [
+    {"count_literals": count, "keep_duplicates": keep}
+    for count, keep in product((False, True), repeat=2)
+]
+
+
+SMALL = [*product(NODES + BLANKS, ["e:p", "e:q", "e:a", RDF_TYPE], NODES + BLANKS + list(LITERALS))]
+
+
+# Statements as they are written; in some graphs, one term stands beside nearly every other.
+GRAPHS = st.tuples(
+    st.lists(st.sampled_from(SMALL), max_size=30), st.sampled_from(["", "e:hub", "e:a"])
+).map(lambda drawn: drawn[0] + [(s, p, drawn[1]) for s, p, _ in drawn[0] if drawn[1]])
+
+
+def many(examples: int) -> settings:
+    """The same examples in every run."""
+    return settings(max_examples=examples, derandomize=True, deadline=None)
+
+
+def as_meant(triples: Sequence[Triple], document: int | None = None) -> list[Triple]:
+    """Statements as the oracle takes them: equal literals spelled alike, blank nodes named after their document."""
+
+    def name(node: str) -> str:
+        return (
+            f"_:d{document}_{node[2:]}" if node.startswith("_:") and document is not None else node
+        )
+
+    return [(name(s), p, LITERALS.get(o, name(o))) for s, p, o in triples]
+
+
+def as_text(triples: Sequence[Triple]) -> str:
+    """Statements as N-Triples."""
+    return "".join(
+        " ".join(node if node[0] in '_"' else f"<{node}>" for node in triple) + " .\n"
+        for triple in triples
+    )
+
+
+@cache
+def _dialect(prefix: bytes) -> _scanners.Dialect:
+    return tokenize.dialect(20, False, False, prefix)
+
+
+def batches_of(*texts: str) -> Iterator[batches.Batch]:
+    """N-Triples documents, without the cost of files; all of their lines must be plain to the tokenizer."""
+    for number, text in enumerate(texts):
+        data = np.frombuffer(bytearray(text.encode()), np.uint8)
+        dialect = _dialect(b"d%d_" % number if len(texts) > 1 else b"")
+        batch = tokenize.new_batch(len(data), len(dialect.blank_prefix))
+        assert read_kernels.tokenize(data, 0, len(data), dialect, batch) == len(data)
+        yield batch
+
+
+def collect(batches: Iterable[batches.Batch], **parameters: Any) -> Graph:
+    collector = build.Collector()
+    for batch in batches:
+        collector.add(batch)
+    return collector.finish(Config(threads=1, **parameters), Census())
+
+
+def graph_of(*texts: str, **parameters: Any) -> Graph:
+    """The graph in some N-Triples documents."""
+    return collect(batches_of(*texts), **parameters)
+
+
+def triples_in(graph: Graph) -> Counter[Triple]:
+    """The graph's triples as strings; all literals look alike."""
+    columns = (graph.subjects, graph.predicates[graph.predicates_of], graph.objects)
+    named = (
+        (graph.terms[s], graph.terms[p], '"' if o == LITERAL else graph.terms[o])
+        for s, p, o in zip(*columns, strict=True)
+    )
+    return Counter(named)
+
+
+def random_graph(lines: int = 3000, seed: int = 1) -> str:
+    """N-Triples with hubs, literals, repeated triples and types."""
+    rng = random.Random(seed)
+    statements = []
+    for _ in range(lines):
+        s, p, o = (
+            int(rng.paretovariate(0.6)) % 800,
+            int(rng.paretovariate(1.0)) % 12,
+            rng.randrange(800),
+        )
+        target = (
+            f'"{o}"'
+            if rng.random() < 0.1
+            else f"<http://e/c{o % 9}>"
+            if p == 0
+            else f"<http://e/{o}>"
+        )
+        statements.append(f"<http://e/{s}> {TYPE if p == 0 else f'<http://e/p{p}>'} {target} .\n")
+    return "".join(statements)
+
+
+def noisy_crafts(members: int, seed: int = 0, homepages: int = 0) -> str:
+    """Masters of three crafts who use the tools of another one in every third case, and some home pages, which nobody else is like."""
+    draw = random.Random(seed)
+    lines = []
+    for craft in CRAFTS:
+        for m in range(members):
+            who = f"<http://e/{craft}/{m}>"
+            lines.append(f"{who} {TYPE} <http://e/{craft}> .\n")
+            for _ in range(3):
+                of = craft if draw.random() < 2 / 3 else draw.choice(CRAFTS)
+                lines.append(f"{who} <http://e/uses> <http://e/{of}/tool{draw.randrange(12)}> .\n")
+            if m < homepages:
+                lines.append(f"{who} <http://e/homepage> <http://e/{craft}/{m}.html> .\n")
+    return "".join(lines)
+
+
+UNTYPED = 9
+
+
+def partly_typed(members: int = 20) -> str:
+    """Noisy crafts in which the first masters of each craft have lost their types; a tool and a class have one."""
+    lost = [
+        f"<http://e/{craft}/{m}> {TYPE}"
+        for craft in ("baker", "smith", "weaver")
+        for m in range(UNTYPED // 3)
+    ]
+    lines = [
+        line
+        for line in noisy_crafts(members).splitlines(keepends=True)
+        if not line.startswith(tuple(lost))
+    ]
+    more = [
+        f"<http://e/smith/tool0> {TYPE} <http://e/Tool> .\n",
+        f"<http://e/smith> {TYPE} <http://e/Craft> .\n",
+    ]
+    return "".join(lines + more)
+
+
+# Terms and labels that some format cannot hold as they are.
+ODD_TERMS = [
+    'http://e/a b"c,d',
+    "http://e/Zürich/東京/🙂",
+    "http://e/tab\tnew\nline\rend",
+    "_:b0",
+    "http://e/100%25",
+    "",
+    "http://e/'--;",
+]
+
+
+ODD_LABELS = {0: 'said "no", twice', 1: "two\nlines\tand a tab", 3: "東京🙂", 4: "nul\0here", 5: ""}
+
+
+def made_up(rows: int = 60, longest: int = 3_000, extreme: bool = True) -> Embedding:
+    """An embedding that no graph gives: odd terms first, one of them very long; every third term has no type, some have two; odd numbers, too."""
+    random = np.random.default_rng(rows)
+    names = [*ODD_TERMS, "http://e/" + "".join(map(chr, random.integers(97, 123, longest)))]
+    names += [f"http://e/{i}" for i in range(len(names), rows)]
+    vectors = random.normal(size=(rows, 7)).astype(np.float32)
+    if extreme:
+        vectors[0] = [0.0, -0.0, 1e-45, 3.4028235e38, 16777216, 1 / 3, -1e-7]
+    classes = [rows - 3, rows - 2]
+    types = sorted(
+        {(i, classes[i % 3 - 1]) for i in range(rows - 5) if i % 3}
+        | {(i, classes[0]) for i in range(0, rows - 5, 5)}
+    )
+    triples = [(i, rows - 1 - i % 2 * 3, (i + 1) % rows) for i in range(rows - 5)]
+    labels = ODD_LABELS | {i: f"label {i}" for i in range(10, rows, 2)}
+    return Embedding(
+        vectors, Terms.of(names), np.array(types, np.int32), np.array(triples, np.int32),
+        Texts.of(labels.values()), np.array(list(labels), np.int32), {"census": {}, "config": {}},
+    )  # fmt: skip
