@@ -50,15 +50,9 @@ def late_triples(graph: Graph, which: str, seed: int) -> NDArray[np.bool_]:
 
 def write_lines(graph: Graph, chosen: NDArray[np.bool_], path: Path) -> None:
     names = [term if term.startswith("_:") else f"<{term}>" for term in graph.terms]
-    columns = (
-        graph.subjects[chosen],
-        graph.predicates[graph.predicates_of[chosen]],
-        graph.objects[chosen],
-    )
     with path.open("w") as file:
         file.writelines(
-            f"{names[s]} {names[p]} {names[o]} .\n"
-            for s, p, o in zip(*(column.tolist() for column in columns), strict=True)
+            f"{names[s]} {names[p]} {names[o]} .\n" for s, p, o in graph.triples(chosen).tolist()
         )
 
 

@@ -145,7 +145,7 @@ def graph_of(*texts: str, **parameters: Any) -> Graph:
 
 def triples_in(graph: Graph) -> Counter[Triple]:
     """The graph's triples as strings; all literals look alike."""
-    columns = (graph.subjects, graph.predicates[graph.predicates_of], graph.objects)
+    columns = (graph.subjects, graph.predicate_ids, graph.objects)
     named = (
         (graph.terms[s], graph.terms[p], '"' if o == LITERAL else graph.terms[o])
         for s, p, o in zip(*columns, strict=True)

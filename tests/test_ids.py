@@ -85,7 +85,7 @@ def test_what_is_counted_is_what_the_oracle_counts(triples: list[Triple], cut: i
             "predicates": len(oracle.predicates(truth)),
             "terms_only_with_literals": len(oracle.vocabulary(meant) - terms),
         }
-        rows = np.column_stack([graph.subjects, graph.predicates_of, graph.objects])
+        rows = np.column_stack([graph.subjects, graph.predicate_positions, graph.objects])
         assert (np.lexsort(rows.T[::-1]) == np.arange(len(rows))).all(), (
             "sorted by subject, predicate, object"
         )
@@ -165,7 +165,7 @@ def test_columns_are_sorted_alike_whether_or_not_a_row_fits_64_bits(
     rows: list[tuple[int, int, int]],
 ) -> None:
     columns = np.array(rows, np.int32).reshape(-1, 3)
-    for seconds, terms in ((4, 6), (2**20, build.GREATEST_ID)):
+    for seconds, terms in ((4, 6), (2**20, build.MAX_ID)):
         result = build.sorted_columns(
             [np.ascontiguousarray(column) for column in columns.T], seconds, terms
         )
@@ -187,7 +187,7 @@ def types_in(graph: Graph) -> list[tuple[str, str]]:
 
 def dropping(graph: Graph, gone: Collection[Triple]) -> NDArray[np.bool_]:
     """Which rows of a graph are these triples between terms."""
-    rows = zip(graph.subjects, graph.predicates[graph.predicates_of], graph.objects, strict=True)
+    rows = zip(graph.subjects, graph.predicate_ids, graph.objects, strict=True)
     return np.array(
         [
             o != LITERAL and (graph.terms[s], graph.terms[p], graph.terms[o]) in gone
@@ -217,7 +217,7 @@ def test_a_graph_without_some_triples_is_that_of_a_file_without_their_lines(
     for way in WAYS:
         graph = graph_of(as_text(lines), type_predicate=type_predicate, **way)
         before = triples_in(graph)
-        smaller, new_ids = changes.without(graph, dropping(graph, gone), type_predicate)
+        smaller, new_ids = changes.remove_triples(graph, dropping(graph, gone), type_predicate)
         truth = graph_of(as_text(left), type_predicate=type_predicate, **way)
         assert sorted(smaller.terms) == sorted(truth.terms)
         assert triples_in(smaller) == triples_in(truth)
@@ -240,7 +240,7 @@ def test_a_graph_without_some_triples_is_that_of_a_file_without_their_lines(
         }
         assert (np.diff(smaller.predicates) > 0).all()
         assert (np.diff(smaller.labelled) > 0).all()
-        rows = np.column_stack([smaller.subjects, smaller.predicates_of, smaller.objects])
+        rows = np.column_stack([smaller.subjects, smaller.predicate_positions, smaller.objects])
         assert (np.lexsort(rows.T[::-1]) == np.arange(len(rows))).all(), (
             "sorted by subject, predicate, object"
         )
@@ -253,11 +253,11 @@ def test_a_graph_without_some_triples_is_that_of_a_file_without_their_lines(
 @many(100)
 def test_a_graph_without_nothing_is_the_same_graph(triples: list[Triple]) -> None:
     graph = graph_of(as_text(triples))
-    same, new_ids = changes.without(graph, np.zeros(len(graph), bool), RDF_TYPE)
+    same, new_ids = changes.remove_triples(graph, np.zeros(len(graph), bool), RDF_TYPE)
     assert list(same.terms) == list(graph.terms)
     assert new_ids.tolist() == list(range(len(graph.terms)))
     assert counts_of(same) == counts_of(graph)
-    for name in ("subjects", "predicates_of", "objects", "predicates", "types", "labelled"):
+    for name in ("subjects", "predicate_positions", "objects", "predicates", "types", "labelled"):
         assert (getattr(same, name) == getattr(graph, name)).all(), name
 
 
@@ -274,7 +274,7 @@ def test_the_census_of_a_smaller_graph_still_adds_up() -> None:
         )
     )
     before = counts_of(graph)
-    smaller, _ = changes.without(graph, roles.is_typing(graph, RDF_TYPE), RDF_TYPE)
+    smaller, _ = changes.remove_triples(graph, roles.is_typing(graph, RDF_TYPE), RDF_TYPE)
     for census in (graph.census, smaller.census):
         assert (
             census.statements

@@ -246,7 +246,7 @@ def test_a_number_of_threads_that_cannot_be_is_refused() -> None:
 def assert_same(one: Graph, other: Graph) -> None:
     """The same graph to the last id; only one of them was read from bytes."""
     assert replace(one.census, bytes=0) == replace(other.census, bytes=0)
-    for name in ("subjects", "predicates_of", "objects", "predicates", "types", "labelled"):
+    for name in ("subjects", "predicate_positions", "objects", "predicates", "types", "labelled"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     np.testing.assert_array_equal(one.terms.blob, other.terms.blob)
     np.testing.assert_array_equal(one.terms.offsets, other.terms.offsets)
@@ -306,7 +306,7 @@ def test_the_graph_has_the_counts_of_the_benchmarks_own_and_so_of_the_paper(
     assert (census.terms, census.typed_subjects, census.classes) == (terms, subjects, classes)
     if which in DATA_SETS:
         column = DATA_SETS.index(which)
-        assert named(graph, graph.predicates[graph.predicates_of]) == {
+        assert named(graph, graph.predicate_ids) == {
             key: row[column] for key, row in PREDICATES_OF.items() if key in LINKS
         }
         assert named(graph, graph.types[:, 1]) == {
@@ -334,7 +334,7 @@ def test_predicates_with_literals_are_as_frequent_as_in_the_benchmarks_own(
     wanted = {
         key: row[DATA_SETS.index(which)] for key, row in PREDICATES_OF.items() if key not in LINKS
     }
-    assert named(graph, graph.predicates[graph.predicates_of[graph.objects == LITERAL]]) == wanted
+    assert named(graph, graph.predicate_ids[graph.objects == LITERAL]) == wanted
 
 
 # ---------------------------------------------------------------------------------------------------------------------

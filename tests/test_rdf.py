@@ -322,7 +322,7 @@ def _graph_of(*inputs: str | Path, **parameters: Any) -> set[Statement]:
     terms = list(graph.terms)
     return {
         (terms[s], terms[graph.predicates[p]], terms[o])
-        for s, p, o in zip(graph.subjects, graph.predicates_of, graph.objects, strict=True)
+        for s, p, o in zip(graph.subjects, graph.predicate_positions, graph.objects, strict=True)
     }
 
 
@@ -907,5 +907,5 @@ def test_hidden_files_and_embeddings_in_a_directory_are_not_read_and_others_are_
         (tmp_path / name).write_text("not RDF")
     embed_module.embed_to(tmp_path / "out", family, Config(dimensions=2))
     assert [document.name for document in find.find_documents([tmp_path])] == [str(family)]
-    assert find.count_passed_over([tmp_path]) == 2
+    assert find.count_skipped_files([tmp_path]) == 2
     assert embed_module.read_census(tmp_path, Config()).files_passed_over == 2

@@ -78,7 +78,7 @@ def census_of(graph: Graph) -> dict[str, Any]:
 
 
 def assert_same(one: Graph, other: Graph) -> None:
-    for name in ("subjects", "predicates_of", "objects", "predicates", "types", "labelled"):
+    for name in ("subjects", "predicate_positions", "objects", "predicates", "types", "labelled"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
     assert list(one.terms) == list(other.terms)
     assert list(one.labels) == list(other.labels)

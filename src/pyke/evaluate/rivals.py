@@ -69,10 +69,7 @@ class Job:
     @property
     def triples(self) -> NDArray[np.int64]:
         """(n, 3): the triples between terms."""
-        graph = self.graph
-        between = graph.objects != LITERAL
-        columns = (graph.subjects, graph.predicates[graph.predicates_of], graph.objects)
-        return np.column_stack([column[between].astype(np.int64) for column in columns])
+        return self.graph.triples(self.graph.objects != LITERAL).astype(np.int64)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -309,7 +306,7 @@ def main(name: str, graph: str, output: str, settings: str) -> None:
         except ImportError:
             raise MissingLibrary(chosen.library, chosen.title, "baselines") from None
     else:  # our kernels, too, are compiled or loaded before
-        few, _ = changes.without(
+        few, _ = changes.remove_triples(
             loaded, np.arange(len(loaded)) >= ENOUGH_TO_COMPILE, job.config.type_predicate
         )
         chosen.run(replace(job, graph=few))

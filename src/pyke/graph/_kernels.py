@@ -1,10 +1,4 @@
-"""Every compiled function. Plain loops over arrays; nothing here knows of users, files or progress.
-
-One file on purpose: Numba's cache does not see a change in a callee that lives in another file.
-
-Glossary (the paper's letters): x, y particles; σ spring constant; ω repulsive constant; E system energy;
-P(x) the particles that attract x; N(x) those that repel it; J the objective; d Euclidean distance.
-"""
+"""Compiled functions that build a graph."""
 
 from __future__ import annotations
 
@@ -18,7 +12,7 @@ from pyke.core.hashing import NEWLINE, mix
 
 @kernel
 def translate_rows(rows: NDArray[np.int32], ids: NDArray[np.int32], out: NDArray[np.int32]) -> None:
-    """int32 (n, c) rows over a batch's ids → out, the same rows over the ids of the whole."""
+    """Translate int32 (n, c) rows from a batch's ids to the ids of the graph."""
     for i in range(rows.shape[0]):
         for c in range(rows.shape[1]):
             out[i, c] = ids[rows[i, c]]
@@ -28,7 +22,7 @@ def translate_rows(rows: NDArray[np.int32], ids: NDArray[np.int32], out: NDArray
 def gather_texts(
     blob: Bytes, starts: NDArray[np.int64], stops: NDArray[np.int64], out: Bytes
 ) -> None:
-    """Copies blob[starts[i] : stops[i]] one behind the other, a newline after each."""
+    """Concatenate blob[starts[i] : stops[i]], with a newline after each."""
     at = 0
     for i in range(starts.shape[0]):
         for k in range(starts[i], stops[i]):
@@ -46,7 +40,10 @@ def pack(
     bits: NDArray[np.int64],
     out: NDArray[np.uint64],
 ) -> None:
-    """int32 columns (c ≥ −1) → uint64 keys that sort as (a, b, c); bits = widths of b and of c + 1."""
+    """Pack int32 columns (c ≥ −1) into uint64 keys that sort like rows (a, b, c).
+
+    bits are the widths of b and of c + 1.
+    """
     for i in range(out.shape[0]):
         out[i] = (
             (np.uint64(a[i]) << np.uint64(bits[0] + bits[1]))
@@ -63,7 +60,7 @@ def unpack(
     b: NDArray[np.int32],
     c: NDArray[np.int32],
 ) -> None:
-    """The columns that pack() made the keys of."""
+    """Unpack keys of `pack` into its three columns."""
     low, middle = (
         (np.uint64(1) << np.uint64(bits[1])) - np.uint64(1),
         (np.uint64(1) << np.uint64(bits[0])) - np.uint64(1),
@@ -76,7 +73,7 @@ def unpack(
 
 @kernel
 def drop_repeated(keys: NDArray[np.uint64]) -> int:
-    """Moves the different values of sorted keys to the front; their number."""
+    """Move the distinct values of sorted keys to the front; return their number."""
     kept = 0
     for i in range(keys.shape[0]):
         if i == 0 or keys[i] != keys[i - 1]:
@@ -89,7 +86,7 @@ def drop_repeated(keys: NDArray[np.uint64]) -> int:
 def literal_triple_keys(
     rows: NDArray[np.int32], literals: NDArray[np.uint64], out: NDArray[np.uint64]
 ) -> None:
-    """int32 (n, 2) subjects and predicates, uint64 literal keys → keys of the triples."""
+    """Hash int32 (n, 2) subjects and predicates with uint64 literal keys to triple keys."""
     for i in range(rows.shape[0]):
         out[i] = mix(
             literals[i] ^ mix(np.uint64(rows[i, 0]) << np.uint64(32) | np.uint64(rows[i, 1]))

@@ -1,4 +1,4 @@
-"""Statements read from a stretch of text: what readers pass to `build`."""
+"""Statements of one piece of text: readers pass them to `build.Collector`."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from pyke.core.hashing import Dictionary
 
 
 class Batch(NamedTuple):
-    """What was read from a stretch of text: its own small dictionary, and statements over its ids.
+    """The terms of one piece of text, and statements over the ids of these terms.
 
-    state is indexed by the constants below. A statement with a literal has its row in `literals` and the literal's hash in
-    `literal_keys`; one that names its subject also leaves the text in `label_blob`.
+    A statement with a literal object has a row in `literals` and a hash of the literal in
+    `literal_keys`. If its predicate is a label predicate, `label_blob` also holds the text.
     """
 
     terms: Dictionary
-    state: NDArray[np.int64]
+    state: NDArray[np.int64]  # counters, indexed by the constants below
     triples: NDArray[np.int32]  # (n, 3)
     literals: NDArray[np.int32]  # (n, 2): subject, predicate
     literal_keys: NDArray[np.uint64]
-    labels: NDArray[np.int64]  # (n, 3): subject, rank of its language, end of its text
+    labels: NDArray[np.int64]  # (n, 3): subject, rank of the language, end of the text
     label_blob: Bytes
-    habits: NDArray[np.int32]  # (terms, 2): what came after a predicate last time, or −1
+    guesses: NDArray[np.int32]  # (terms, 2): what followed each predicate last time, or −1
 
 
-# Batch.state
+# Indices of Batch.state
 LINES, TRIPLES, LITERALS, LABELS, LABEL_BYTES, TRIPLE_TERMS = range(6)
 
 STATE_SIZE = 6
 
-# Batch.habits
+# Columns of Batch.guesses: the next line's predicate, and this predicate's object
 NEXT, OBJECT = 0, 1

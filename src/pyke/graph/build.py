@@ -1,4 +1,7 @@
-"""Terms ↔ dense ids, and the graph over ids: a set of triples, sorted, with everything left out counted."""
+"""Build a graph from batches of statements: number the terms, then sort the triples.
+
+Everything that does not become a triple of the graph is counted in the census.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,20 @@ from pyke.graph.graph import LITERAL, Census, Graph
 from pyke.graph.roles import is_typing
 from pyke.graph.terms import GENERATED_MARK, Terms, Texts
 
-GREATEST_ID = 2**31 - 2
+MAX_ID = 2**31 - 2
 
 
 def require_ids(needed: int) -> None:
-    """Refuses what ids of 32 bits cannot count."""
-    if needed > GREATEST_ID:
+    """Raise OverBudget if 32-bit ids are too few."""
+    if needed > MAX_ID:
         raise OverBudget(
-            f"the graph has more than {GREATEST_ID:,} terms and contexts; ids of 64 bits are not supported yet. Embed a part of it."
+            f"the graph has more than {MAX_ID:,} terms and contexts, the maximum for 32-bit ids. "
+            "Embed a part of it."
         )
 
 
-class Growing:
-    """An array that grows at its end. Enlarged in place by the operating system: no second copy is made."""
+class GrowingArray:
+    """An array that grows at its end, in place where the operating system allows it."""
 
     def __init__(self, dtype: Any, columns: int = 0) -> None:
         self._shape = (columns,) if columns else ()
@@ -38,44 +42,44 @@ class Growing:
         self.used = 0
 
     def reserve(self, more: int) -> NDArray[Any]:
-        """Room for `more` rows behind the used ones: the array with the room in it."""
+        """The array, enlarged to hold `more` rows after the used ones."""
         needed = self.used + more
         if needed > len(self.array):
             self.array.resize((max(needed, len(self.array) * 3 // 2), *self._shape), refcheck=False)
         return self.array
 
     def take(self, count: int) -> NDArray[Any]:
-        """The next `count` rows, to be filled."""
+        """The next `count` rows, for the caller to fill."""
         room = self.reserve(count)[self.used : self.used + count]
         self.used += count
         return room
 
     def finish(self) -> NDArray[Any]:
-        """The used rows, in an array of just that size."""
+        """The used rows; the object is empty afterwards."""
         array, self.array = self.array, np.empty((0, *self._shape), self.array.dtype)
         array.resize((self.used, *self._shape), refcheck=False)
         return array
 
 
 class Collector:
-    """Merges batches, in their order, into one dictionary and one table of statements."""
+    """Merges batches, in order, into one dictionary of terms and one table of statements."""
 
     def __init__(self) -> None:
         self._size = np.zeros(2, np.int64)
         self._table = np.full(1 << 12, -1, np.int64)
-        self._hashes = Growing(np.uint64)
-        self._offsets = Growing(np.int64)
+        self._hashes = GrowingArray(np.uint64)
+        self._offsets = GrowingArray(np.int64)
         self._offsets.take(1)[0] = 0
-        self._blob = Growing(np.uint8)
-        self._triples = Growing(np.int32, 3)
-        self._literals = Growing(np.int32, 2)
-        self._literal_keys = Growing(np.uint64)
-        self._labels = Growing(np.int64, 3)
-        self._label_blob = Growing(np.uint8)
+        self._blob = GrowingArray(np.uint8)
+        self._triples = GrowingArray(np.int32, 3)
+        self._literals = GrowingArray(np.int32, 2)
+        self._literal_keys = GrowingArray(np.uint64)
+        self._labels = GrowingArray(np.int64, 3)
+        self._label_blob = GrowingArray(np.uint8)
         self.triple_terms = 0
 
     def add(self, batch: batches.Batch) -> None:
-        """Adds what was read from the next stretch of text."""
+        """Add the next batch."""
         terms, state = batch.terms, batch.state
         ids = np.empty(int(terms.size[0]), np.int32)
         hashing.merge_terms(terms, self._dictionary(int(terms.size[0]), int(terms.size[1])), ids)
@@ -101,13 +105,13 @@ class Collector:
             labels[:, 2] += before
 
     def _dictionary(self, more: int, more_bytes: int) -> hashing.Dictionary:
-        """The dictionary with room for `more` terms; its table is at most two thirds full."""
+        """The dictionary with space for `more` terms; its table is at most two thirds full."""
         needed = int(self._size[0]) + more
         require_ids(needed)
         self._offsets.reserve(more)
         enlarged = 3 * needed > 2 * len(self._table)
         if enlarged:
-            self._table = np.empty(0, np.int64)  # the old one goes before the new one comes
+            self._table = np.empty(0, np.int64)  # frees the old table first
             self._table = np.full(1 << (3 * needed // 2).bit_length(), -1, np.int64)
         dictionary = hashing.Dictionary(
             self._size,
@@ -122,7 +126,7 @@ class Collector:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How much there is so far."""
+        """Counts so far, for the check against the memory limit."""
         text = self._blob.used + self._label_blob.used
         return {
             "links": self._triples.used,
@@ -132,9 +136,10 @@ class Collector:
         }
 
     def finish(self, config: Config, census: Census, keep_all_terms: bool = False) -> Graph:
-        """The graph of all that was added: V, S and C as DESIGN fixes them; fills the census.
+        """Build the graph of all batches, and fill the census.
 
-        Terms that no counted triple has are no part of it, unless they are to be kept: another graph may have them, and no label for them.
+        The graph has only terms of counted triples. With `keep_all_terms` it has all terms
+        that were read: an update needs the labels of terms that occur in the other graph.
         """
         self._table = np.empty(0, np.int64)
         self._hashes.finish()
@@ -143,8 +148,8 @@ class Collector:
         census.statements = self._triples.used + self._literals.used + self.triple_terms
         columns = self._counted_columns(config, census)
         counted = len(columns[0])
-        predicates = present(columns[1], len(terms))
-        subjects, predicates_of, objects = sorted_set(
+        predicates = distinct_ids(columns[1], len(terms))
+        subjects, predicate_positions, objects = sorted_set(
             columns, predicates, len(terms), config.keep_duplicates
         )
         census.duplicates += counted - len(subjects)
@@ -152,8 +157,8 @@ class Collector:
         used, new_ids = renumber(len(terms), subjects, objects, predicates, keep_all_terms)
         census.terms_only_with_literals = len(terms) - int(used.sum())
         labels, labelled = self._best_labels(used, new_ids)
-        columns = [new_ids[subjects], predicates_of, new_ids[objects]]
-        del subjects, predicates_of, objects
+        columns = [new_ids[subjects], predicate_positions, new_ids[objects]]
+        del subjects, predicate_positions, objects
         return assemble(
             select_terms(terms, used),
             columns,
@@ -165,7 +170,10 @@ class Collector:
         )
 
     def _counted_columns(self, config: Config, census: Census) -> list[Ids]:
-        """Subjects, predicates and objects that count; literal triples among them, with LITERAL as object, if they are to."""
+        """Columns of the counted triples.
+
+        With `count_literals` they include triples with literals, whose object is LITERAL.
+        """
         literals, keys = self._literals.finish(), self._literal_keys.finish()
         _kernels.literal_triple_keys(literals, keys, keys)
         if config.keep_duplicates:
@@ -185,7 +193,7 @@ class Collector:
         return columns
 
     def _best_labels(self, used: NDArray[np.bool_], new_ids: Ids) -> tuple[Texts, Ids]:
-        """For each term the label of the best language, the first of equals."""
+        """One label per term: the first in the preferred language."""
         rows, blob = self._labels.finish(), self._label_blob.finish()
         starts = np.append(np.int64(0), rows[:-1, 2]) if len(rows) else np.zeros(0, np.int64)
         order = np.lexsort((rows[:, 1], rows[:, 0]))
@@ -197,7 +205,7 @@ class Collector:
 def renumber(
     terms: int, subjects: Ids, objects: Ids, predicates: Ids, keep_all: bool
 ) -> tuple[NDArray[np.bool_], Ids]:
-    """Which terms occur or are to be kept, and their ids if the others go; LITERAL stays what it is."""
+    """Mask of the terms to keep, and the new id of each term. LITERAL maps to itself."""
     used = np.full(terms, keep_all)
     for column in (subjects, objects[objects != LITERAL], predicates):
         used[column] = True
@@ -213,12 +221,12 @@ def assemble(
     type_predicate: str,
     census: Census,
 ) -> Graph:
-    """The graph of these columns, with V, S and C as DESIGN fixes them; fills the census."""
-    subjects, predicates_of, objects = columns
+    """Make the graph of sorted columns, find its types, and fill the census."""
+    subjects, predicate_positions, objects = columns
     graph = Graph(
         terms,
         subjects,
-        predicates_of,
+        predicate_positions,
         objects,
         predicates,
         np.zeros((0, 2), np.int32),
@@ -230,50 +238,52 @@ def assemble(
     types = _distinct_rows(np.column_stack([graph.subjects[typing], graph.objects[typing]]))
     is_predicate = np.zeros(len(terms), bool)
     is_predicate[predicates] = True
-    census.classes = len(present(types[:, 1], len(terms)))
+    census.classes = len(distinct_ids(types[:, 1], len(terms)))
     graph = replace(graph, types=types[~is_predicate[types[:, 0]]])
     _count(graph)
     return graph
 
 
-def present(column: Ids, size: int) -> Ids:
-    """The different values of a column, ascending, in linear time."""
-    present = np.zeros(size, bool)
-    present[column] = True
-    return np.flatnonzero(present).astype(np.int32)
+def distinct_ids(column: Ids, size: int) -> Ids:
+    """Distinct ids of a column, ascending, in linear time; all are below `size`."""
+    occurs = np.zeros(size, bool)
+    occurs[column] = True
+    return np.flatnonzero(occurs).astype(np.int32)
 
 
 def sorted_set(
     columns: list[Ids], predicates: Ids, terms: int, keep_duplicates: bool, nearly: bool = False
 ) -> tuple[Ids, Ids, Ids]:
-    """Columns → sorted by all three, predicates as positions among themselves, each row once. Empties the list it is given."""
+    """Sort triples and drop repeated ones; predicates become positions in `predicates`.
+
+    Empties the list of columns to free memory early.
+    """
     positions = np.zeros(terms, np.int32)
     positions[predicates] = np.arange(len(predicates), dtype=np.int32)
     columns[1] = positions[columns[1]]
-    subjects, predicates_of, objects = sorted_columns(columns, len(predicates), terms, nearly)
+    subjects, predicate_positions, objects = sorted_columns(columns, len(predicates), terms, nearly)
     if keep_duplicates or not len(subjects):
-        return subjects, predicates_of, objects
+        return subjects, predicate_positions, objects
     new = np.ones(len(subjects), bool)
     new[1:] = (
         (subjects[1:] != subjects[:-1])
-        | (predicates_of[1:] != predicates_of[:-1])
+        | (predicate_positions[1:] != predicate_positions[:-1])
         | (objects[1:] != objects[:-1])
     )
-    new |= objects == LITERAL  # these are different already, though their rows look alike
-    return (
-        (subjects, predicates_of, objects)
-        if new.all()
-        else (subjects[new], predicates_of[new], objects[new])
-    )
+    new |= objects == LITERAL  # distinct literals, dropped before if repeated
+    if new.all():
+        return subjects, predicate_positions, objects
+    return subjects[new], predicate_positions[new], objects[new]
 
 
 def sorted_columns(
     columns: list[Ids], seconds: int, terms: int, nearly: bool = False
 ) -> tuple[Ids, Ids, Ids]:
-    """Three columns sorted as rows: the first and third hold ids below `terms` (the third LITERAL, too), the second below `seconds`.
+    """Sort three columns by row.
 
-    Columns that are nearly sorted already take a third of the time if that is said. Empties the list it is given, so that the columns can
-    go while their keys are sorted.
+    The first and third column hold ids below `terms`, the third also LITERAL. The second holds
+    numbers below `seconds`. `nearly=True` sorts nearly sorted rows in a third of the time.
+    Empties the list of columns to free memory during the sort.
     """
     first, second, third = columns
     columns.clear()
@@ -284,14 +294,14 @@ def sorted_columns(
     keys = np.empty(len(first), np.uint64)
     _kernels.pack(first, second, third, bits, keys)
     del first, second, third
-    keys.sort(kind="stable" if nearly else None)  # merges what comes in order
+    keys.sort(kind="stable" if nearly else None)  # a stable sort merges sorted runs
     first, second, third = (np.empty(len(keys), np.int32) for _ in range(3))
     _kernels.unpack(keys, bits, first, second, third)
     return first, second, third
 
 
 def _distinct_rows(rows: Ids) -> Ids:
-    """Sorted rows without repetitions (they come in order, so equal ones are neighbours)."""
+    """Sorted rows without repeated ones."""
     if not len(rows):
         return rows.reshape(0, 2)
     differs = rows[1:] != rows[:-1]
@@ -299,7 +309,7 @@ def _distinct_rows(rows: Ids) -> Ids:
 
 
 def select_terms(terms: Terms, used: NDArray[np.bool_]) -> Terms:
-    """The used terms, their generated names made the same in every run."""
+    """The used terms. Generated blank node labels become the same in every run."""
     if not used.all():
         terms = Terms(*gather(terms.blob, terms.offsets[:-1][used], terms.offsets[1:][used] - 1))
     return _name_generated(terms)
@@ -308,7 +318,7 @@ def select_terms(terms: Terms, used: NDArray[np.bool_]) -> Terms:
 def gather(
     blob: NDArray[np.uint8], starts: Offsets, stops: Offsets
 ) -> tuple[NDArray[np.uint8], Offsets]:
-    """Some stretches of a blob as texts of their own: blob and offsets."""
+    """Copy pieces of a blob to the blob and offsets of new texts."""
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(stops - starts + 1, out=offsets[1:])
     out = np.empty(int(offsets[-1]), np.uint8)
@@ -320,7 +330,7 @@ _GENERATED = re.compile(rb"_:(d[0-9]+_)?" + GENERATED_MARK + rb"[0-9a-f]+\n")
 
 
 def _name_generated(terms: Terms) -> Terms:
-    """Blank nodes without a label got a random one from pyoxigraph: number them instead."""
+    """Number the blank nodes that pyoxigraph gave a random label."""
     blank = np.flatnonzero(is_blank(terms))
     names = [terms.blob[terms.offsets[i] : terms.offsets[i + 1]].tobytes() for i in blank]
     matches = [_GENERATED.fullmatch(name) for name in names]
@@ -342,30 +352,24 @@ def _name_generated(terms: Terms) -> Terms:
 
 
 def rename_terms(terms: Terms, which: NDArray[np.int64], texts: list[bytes]) -> Terms:
-    """Some terms under new names: these stand behind the old blob, and all are gathered from there."""
+    """Rename some terms: append the new names to the blob, then copy all terms."""
     ends = len(terms.blob) + np.cumsum([len(text) for text in texts])
     starts, stops = terms.offsets[:-1].copy(), terms.offsets[1:] - 1
     starts[which], stops[which] = ends - [len(text) for text in texts], ends
-    return Terms(
-        *gather(
-            np.concatenate([terms.blob, np.frombuffer(b"".join(texts), np.uint8)]), starts, stops
-        )
-    )
+    blob = np.concatenate([terms.blob, np.frombuffer(b"".join(texts), np.uint8)])
+    return Terms(*gather(blob, starts, stops))
 
 
 def is_blank(terms: Terms) -> NDArray[np.bool_]:
-    """Which terms are blank nodes: those that begin with `_:`, as no IRI does."""
+    """Mask of the blank nodes. They start with `_:`, which IRIs cannot."""
     starts = terms.offsets[:-1]
     return np.asarray((terms.blob[starts] == ord("_")) & (terms.blob[starts + 1] == ord(":")))
 
 
 def _count(graph: Graph) -> None:
-    """Fills in |G|, |V| and |S|."""
+    """Count triples, terms, predicates, blank nodes and typed subjects."""
     census = graph.census
-    census.triples, census.terms, census.predicates = (
-        len(graph),
-        len(graph.terms),
-        len(graph.predicates),
-    )
+    census.triples, census.terms = len(graph), len(graph.terms)
+    census.predicates = len(graph.predicates)
     census.blank_nodes = int(is_blank(graph.terms).sum())
-    census.typed_subjects = len(present(graph.types[:, 0], len(graph.terms)))
+    census.typed_subjects = len(distinct_ids(graph.types[:, 0], len(graph.terms)))

@@ -1,19 +1,22 @@
-"""What flows between the stages: frozen containers of arrays."""
+"""The graph that all stages share, and the counts of what was read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pyke.core.arrays import Ids
 from pyke.graph.terms import Terms, Texts
 
-LITERAL = -1  # stands in the object column of a triple whose object is a literal
+LITERAL = -1  # object id of a triple with a literal object
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong with an input: where, and what."""
+    """A problem in an input: its place and a message."""
 
     place: str
     message: str
@@ -24,7 +27,10 @@ class Problem:
 
 @dataclass
 class Census:
-    """What was read, and what became of it: statements = triples + literals left out + duplicates + triple terms."""
+    """Counts of what was read.
+
+    Without counted literals, statements = triples + literals + duplicates + triple_terms.
+    """
 
     statements: int = 0
     triples: int = 0
@@ -39,31 +45,44 @@ class Census:
     typed_subjects: int = 0
     classes: int = 0
     bytes: int = 0
-    files_passed_over: int = 0  # in directories, for want of an extension of RDF
-    problems: list[Problem] = field(default_factory=list)  # the first ones
+    files_passed_over: int = 0  # skipped in directories: their extension is not one of RDF
+    problems: list[Problem] = field(default_factory=list)  # the first few
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; the paper's |G|, |V|, |S|, |C| are triples, terms, typed_subjects, classes."""
+        """Counts for JSON.
+
+        In the paper, triples are |G|, terms |V|, typed subjects |S| and classes |C|.
+        """
         values = {name: value for name, value in vars(self).items() if name != "problems"}
         return values | {"first_errors": [str(problem) for problem in self.problems]}
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The counted triples over term ids, sorted by subject, predicate, object; each once unless duplicates are kept.
+    """Triples over term ids, sorted by subject, predicate and object.
 
-    `predicates` are the ids of the terms that are predicates; the predicate column holds positions in it.
+    Each triple occurs once unless the configuration keeps duplicates.
     """
 
     terms: Terms
     subjects: Ids
-    predicates_of: Ids
-    objects: Ids  # LITERAL where the object is one
-    predicates: Ids
+    predicate_positions: Ids  # positions in `predicates`
+    objects: Ids  # LITERAL where the object is a literal
+    predicates: Ids  # term ids of the distinct predicates, ascending
     types: Ids  # (n, 2): typed subject, class
     labels: Texts
-    labelled: Ids  # the term that each label is of
+    labelled: Ids  # term id of each label
     census: Census
 
     def __len__(self) -> int:
         return len(self.subjects)
+
+    @property
+    def predicate_ids(self) -> Ids:
+        """Term id of each triple's predicate."""
+        return self.predicates[self.predicate_positions]
+
+    def triples(self, rows: NDArray[Any] | slice = slice(None)) -> Ids:
+        """(n, 3) term ids of subjects, predicates and objects, of all or of some rows."""
+        predicates = self.predicates[self.predicate_positions[rows]]
+        return np.column_stack([self.subjects[rows], predicates, self.objects[rows]])

@@ -12,7 +12,7 @@ def is_typing(graph: Graph, type_predicate: str) -> NDArray[np.bool_]:
     """Which triples give a type."""
     typing = np.flatnonzero(graph.predicates == graph.terms.find(type_predicate))
     return (
-        (graph.predicates_of == typing[0]) & (graph.objects != LITERAL)
+        (graph.predicate_positions == typing[0]) & (graph.objects != LITERAL)
         if len(typing)
         else np.zeros(len(graph), bool)
     )

@@ -1,4 +1,4 @@
-"""Strings as one UTF-8 blob, and the vocabulary of a graph."""
+"""Many strings in one UTF-8 blob, and the terms of a graph."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from numpy.typing import NDArray
 from pyke.core.arrays import Offsets
 from pyke.errors import UnknownTerm
 
-# pyoxigraph gives a blank node without a label a random one of up to 32 hexadecimal digits; the reader puts in front of it a
-# character that no label can begin with.
+# pyoxigraph gives a blank node without a label a random one of up to 32 hexadecimal digits.
+# The reader marks such labels with a character that cannot start a label.
 GENERATED_MARK = "·".encode()
 
-LEAST_GENERATED = 20
+MIN_GENERATED_DIGITS = 20
 
 
 @dataclass(frozen=True, repr=False)
 class Texts:
-    """Strings as one UTF-8 blob, each followed by a newline: string i is blob[offsets[i] : offsets[i + 1] - 1]."""
+    """Strings in one UTF-8 blob, each followed by a newline.
+
+    String i is blob[offsets[i] : offsets[i + 1] - 1].
+    """
 
     blob: NDArray[np.uint8]
     offsets: Offsets
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Any:
-        """Packs strings."""
+        """Pack strings into one blob."""
         encoded = [text.encode() + b"\n" for text in texts]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
@@ -38,7 +41,9 @@ class Texts:
         return len(self.offsets) - 1
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self):,}{''.join(f', {text!r}' for text in self[:3])}{', …' if len(self) > 3 else ''}>"
+        first = "".join(f", {text!r}" for text in self[:3])
+        more = ", …" if len(self) > 3 else ""
+        return f"<{type(self).__name__}: {len(self):,}{first}{more}>"
 
     @overload
     def __getitem__(self, at: int | np.integer[Any]) -> str: ...
@@ -47,19 +52,16 @@ class Texts:
     def __getitem__(self, at: int | np.integer[Any] | slice) -> str | list[str]:
         if isinstance(at, slice):
             return [self[i] for i in range(len(self))[at]]
-        at = range(len(self))[at]  # counts from the end if it is negative, and raises IndexError
-        return (
-            self.blob[self.offsets[at] : self.offsets[at + 1] - 1]
-            .tobytes()
-            .decode("utf-8", "replace")
-        )
+        at = range(len(self))[at]  # allows negative positions and raises IndexError
+        text = self.blob[self.offsets[at] : self.offsets[at + 1] - 1]
+        return text.tobytes().decode("utf-8", "replace")
 
     def __iter__(self) -> Iterator[str]:
         return (self[i] for i in range(len(self)))
 
 
 class Terms(Texts):
-    """The vocabulary: IRIs as they are, blank nodes as `_:label`. A term's id is its position.
+    """The terms of a graph: IRIs, and blank nodes as `_:label`. A term's id is its position.
 
     Examples
     --------
@@ -69,7 +71,10 @@ class Terms(Texts):
     """
 
     def find(self, term: str) -> int:
-        """The id of a term, or −1: terms of its length are compared byte by byte from the end, where IRIs differ."""
+        """Id of a term, or −1.
+
+        Compares the terms of the same length from the last byte, as IRIs differ near their end.
+        """
         if term.startswith("<") and term.endswith(">"):
             term = term[1:-1]
         key = np.frombuffer(term.encode("utf-8", "surrogatepass"), np.uint8)
@@ -81,11 +86,13 @@ class Terms(Texts):
         return int(np.searchsorted(self.offsets, starts[0])) if len(starts) else -1
 
     def id(self, term: str) -> int:
-        """The id of a term, or UnknownTerm."""
+        """Id of a term. Raises UnknownTerm if the graph does not have it."""
         found = self.find(term)
         if found < 0:
-            raise UnknownTerm(f"no term {term!r} in this graph. IRIs are written in full; a term that occurs only "
-                              "beside literals has no vector unless --count-literals is given.")  # fmt: skip
+            raise UnknownTerm(
+                f"the graph has no term {term!r}. Write IRIs in full. Terms that occur only "
+                "with literals have no vector unless `count_literals=True`."
+            )
         return found
 
     def __contains__(self, term: object) -> bool:

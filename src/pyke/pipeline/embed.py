@@ -69,7 +69,7 @@ class Run:
         self.documents = (
             find.find_documents(found, config.format) if isinstance(found, list) else []
         )
-        self.passed_over = find.count_passed_over(found) if isinstance(found, list) else 0
+        self.passed_over = find.count_skipped_files(found) if isinstance(found, list) else 0
 
     def embed(self, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Embedding:
         """Runs every stage that no checkpoint has the result of."""
@@ -187,11 +187,14 @@ class Run:
             "history": rest.history_as_dicts(),
             "stages": [asdict(stage) for stage in self.stages],
         }
-        triples = np.column_stack(
-            [graph.subjects, graph.predicates[graph.predicates_of], graph.objects]
-        )
         return Embedding(
-            vectors, graph.terms, graph.types, triples, graph.labels, graph.labelled, manifest
+            vectors,
+            graph.terms,
+            graph.types,
+            graph.triples(),
+            graph.labels,
+            graph.labelled,
+            manifest,
         )
 
 

@@ -25,7 +25,7 @@ from pyke.core.parallel import in_parts
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import EmptyGraph, UsageError
-from pyke.graph.changes import joined, occurring_in, without
+from pyke.graph.changes import merge_graphs, remove_triples, triples_also_in
 from pyke.graph.graph import Graph
 from pyke.pipeline import plan
 from pyke.pipeline.embed import Run
@@ -127,13 +127,13 @@ def read_change(
     if removed is not None:
         less = Run(removed, config, progress).read()
         read.append(less.census)
-        dropped = occurring_in(graph, less, config.threads)
-        found = occurring_in(less, graph, config.threads)
+        dropped = triples_also_in(graph, less, config.threads)
+        found = triples_also_in(less, graph, config.threads)
         if more is not None:
-            found |= occurring_in(less, more, config.threads)
-            more, _ = without(
+            found |= triples_also_in(less, more, config.threads)
+            more, _ = remove_triples(
                 more,
-                occurring_in(more, less, config.threads),
+                triples_also_in(more, less, config.threads),
                 config.type_predicate,
                 keep_all_terms=True,
             )
@@ -142,12 +142,12 @@ def read_change(
             less.census.statements - less.census.duplicates - int(found.sum()),
         )
         before = _occurrences(graph)
-        graph, new_ids = without(graph, dropped, config.type_predicate)
+        graph, new_ids = remove_triples(graph, dropped, config.type_predicate)
         kept = np.flatnonzero(new_ids >= 0)
         vectors, changes = vectors[kept], before[kept] - _occurrences(graph)
     known, triples, occurrences = len(graph.terms), len(graph), _occurrences(graph)
     if more is not None:
-        before, graph = occurrences, joined(graph, more, config)
+        before, graph = occurrences, merge_graphs(graph, more, config)
         occurrences = _occurrences(graph)
         changes = np.concatenate([changes + occurrences[:known] - before, occurrences[known:]])
     if not len(graph):
@@ -181,7 +181,7 @@ def _occurrences(graph: Graph) -> NDArray[np.int64]:
     )
     count_rows(graph.subjects, counts)
     count_rows(graph.objects, counts)  # the literals at the end
-    count_rows(graph.predicates_of, uses)
+    count_rows(graph.predicate_positions, uses)
     counts[graph.predicates] += uses
     return counts[:-1]
 
@@ -309,9 +309,12 @@ def _embedding(embedding: Embedding, change: Change, record: dict[str, Any]) -> 
         "census": graph.census.as_dict(),
         "updates": [*embedding.manifest.get("updates", []), record],
     }
-    triples = np.column_stack(
-        [graph.subjects, graph.predicates[graph.predicates_of], graph.objects]
-    )
     return Embedding(
-        change.vectors, graph.terms, graph.types, triples, graph.labels, graph.labelled, manifest
+        change.vectors,
+        graph.terms,
+        graph.types,
+        graph.triples(),
+        graph.labels,
+        graph.labelled,
+        manifest,
     )

@@ -91,7 +91,7 @@ def tokenize(text: Bytes, begin: int, end: int, dialect: Dialect, batch: Batch) 
     """uint8 text[begin:end] of whole lines → statements in the batch; position of the first line that is not done.
 
     Stops before a line whose validity is not plain to see here, so that pyoxigraph decides it; a batch whose dictionary is
-    half full stops too. A line leaves nothing in the batch until all of it is accepted. Lines follow habits: the subject is mostly
+    half full stops too. A line leaves nothing in the batch until all of it is accepted. Lines follow guesses: the subject is mostly
     that of the line before, a predicate is followed by the one that followed it last time, and has the object it had last time.
     Such a guess is checked at the speed of a comparison; what it spells has been validated before.
     """
@@ -102,7 +102,7 @@ def tokenize(text: Bytes, begin: int, end: int, dialect: Dialect, batch: Batch) 
         dialect.blank_prefix.shape[0],
         (((dialect.seed ^ np.uint64(95)) * FNV) ^ np.uint64(58)) * FNV,
     )
-    terms, state, habits = batch.terms, batch.state, batch.habits
+    terms, state, guesses = batch.terms, batch.state, batch.guesses
     offsets, blob = terms.offsets, terms.blob
     full = terms.table.shape[0] // 2 - 3
     s = p = -1
@@ -128,7 +128,7 @@ def tokenize(text: Bytes, begin: int, end: int, dialect: Dialect, batch: Batch) 
         predicate = skip_blanks(text, k)
         if text[predicate] != LESS:
             return line
-        predicate_id, predicate_hash = habits[p, NEXT] if p >= 0 else -1, np.uint64(0)
+        predicate_id, predicate_hash = guesses[p, NEXT] if p >= 0 else -1, np.uint64(0)
         k = _spelled(text, predicate, end, offsets, blob, predicate_id)
         if k < 0:
             predicate_id = -1
@@ -146,7 +146,7 @@ def tokenize(text: Bytes, begin: int, end: int, dialect: Dialect, batch: Batch) 
             continue
         target, target_hash = k, np.uint64(0)
         is_literal = text[target] == QUOTE
-        o = habits[predicate_id, OBJECT] if predicate_id >= 0 and not is_literal else -1
+        o = guesses[predicate_id, OBJECT] if predicate_id >= 0 and not is_literal else -1
         k = _spelled(text, target, end, offsets, blob, o)
         if k < 0:
             o = -1
@@ -175,7 +175,7 @@ def tokenize(text: Bytes, begin: int, end: int, dialect: Dialect, batch: Batch) 
             )
         )
         if before >= 0:
-            habits[before, NEXT] = p
+            guesses[before, NEXT] = p
         if is_literal:
             row = state[LITERALS]
             batch.literals[row, 0], batch.literals[row, 1], batch.literal_keys[row] = (
@@ -192,7 +192,7 @@ def tokenize(text: Bytes, begin: int, end: int, dialect: Dialect, batch: Batch) 
         else:
             if o < 0:
                 o = _add_node(terms, text, target, target_end, target_hash, dialect.blank_prefix)
-            habits[p, OBJECT] = o
+            guesses[p, OBJECT] = o
             row = state[TRIPLES]
             batch.triples[row, 0], batch.triples[row, 1], batch.triples[row, 2] = s, p, o
             state[TRIPLES] = row + 1

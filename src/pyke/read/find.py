@@ -107,7 +107,7 @@ def _files_below(directory: str, fail: Callable[[OSError], None] | None = None) 
         yield from (os.path.join(top, name) for name in files if name[0] != ".")
 
 
-def count_passed_over(inputs: Sequence[str | os.PathLike[str]]) -> int:
+def count_skipped_files(inputs: Sequence[str | os.PathLike[str]]) -> int:
     """The files in directories that are not read, because their extension is not one of RDF (.json says too little)."""
     found = [
         name for given in inputs if os.path.isdir(given) for name in _files_below(os.fspath(given))

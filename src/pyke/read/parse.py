@@ -21,7 +21,7 @@ from pyke.config import Config
 from pyke.core.arrays import Bytes as Text
 from pyke.core.inputs import Input
 from pyke.errors import DataError
-from pyke.graph.terms import GENERATED_MARK, LEAST_GENERATED
+from pyke.graph.terms import GENERATED_MARK, MIN_GENERATED_DIGITS
 from pyke.read.columns import table_lines
 from pyke.read.find import Document
 from pyke.read.lines import BLOCK, Report, as_text, whole_lines
@@ -75,10 +75,10 @@ def _parsed(document: Document, source: Input, config: Config, report: Report) -
         ) from None
 
 
-_RANDOM_SUBJECT = re.compile(rb"^_:([0-9a-f]{%d,32}) " % LEAST_GENERATED, re.MULTILINE)
+_RANDOM_SUBJECT = re.compile(rb"^_:([0-9a-f]{%d,32}) " % MIN_GENERATED_DIGITS, re.MULTILINE)
 
 _RANDOM_OTHER = re.compile(
-    rb" _:([0-9a-f]{%d,32})(?=(?: <[^>]*>| _:[^ ]*)? \.$)" % LEAST_GENERATED, re.MULTILINE
+    rb" _:([0-9a-f]{%d,32})(?=(?: <[^>]*>| _:[^ ]*)? \.$)" % MIN_GENERATED_DIGITS, re.MULTILINE
 )
 
 

@@ -57,7 +57,7 @@ def new_batch(size: int, prefix: int = 0) -> batches.Batch:
         literal_keys=np.empty(statements, np.uint64),
         labels=np.empty((statements, 3), np.int64),
         label_blob=np.empty(size, np.uint8),
-        habits=np.full((terms, 2), -1, np.int32),
+        guesses=np.full((terms, 2), -1, np.int32),
     )
 
 

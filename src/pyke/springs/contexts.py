@@ -33,11 +33,11 @@ def context_similarities(
     """PPMI(x, c) = max(0, ln(n(x, c) N / (n(x) n(c)))) for every term x and role or context c it occurs in, or for those around some terms."""
     terms, predicates = len(graph.terms), len(graph.predicates)
     resource = graph.objects != LITERAL
-    by_subject = (graph.subjects, graph.predicates_of, graph.objects)
+    by_subject = (graph.subjects, graph.predicate_positions, graph.objects)
     links = by_subject if resource.all() else tuple(column[resource] for column in by_subject)
     by_object = sorted_columns([links[2], links[1], links[0]], predicates, terms)
 
-    triples_of = np.bincount(graph.predicates_of, minlength=predicates)
+    triples_of = np.bincount(graph.predicate_positions, minlength=predicates)
     links_of = np.bincount(links[1], minlength=predicates)
     occurrences = _event_counts(graph, links, triples_of + links_of)
     total = int(occurrences.sum())

@@ -11,7 +11,7 @@ from pyke.springs.similarity import Around, Similarities
 
 def ppmi_similarities(graph: Graph, threads: int = 1, around: Around | None = None) -> Similarities:  # noqa: ARG001
     """PPMI(x, y) = max(0, ln(P(x, y) / (P(x) P(y)))) over triples, x ≠ y, where it is positive; by one thread, around all terms."""
-    columns = (graph.subjects, graph.predicates[graph.predicates_of], graph.objects)
+    columns = (graph.subjects, graph.predicate_ids, graph.objects)
     occurrences = np.zeros(len(graph.terms), np.int64)
     _kernels.count_occurrences(*columns, occurrences)
     keys = np.empty(3 * len(graph), np.uint64)

@@ -221,7 +221,7 @@ def _empty_batch(rows: int, terms: int) -> Batch:
         literal_keys=np.empty(rows, np.uint64),
         labels=np.empty((0, 3), np.int64),
         label_blob=np.empty(0, np.uint8),
-        habits=np.empty((0, 2), np.int32),
+        guesses=np.empty((0, 2), np.int32),
     )
 
 

@@ -174,8 +174,8 @@ def _roles(graph: Graph, type_predicate: str) -> tuple[Offsets, Ids]:
     ordinary, number = ~is_typing(graph, type_predicate), 2 * len(graph.predicates)
     as_object = ordinary & (graph.objects != LITERAL)
     keys = np.unique(np.concatenate([
-        graph.subjects[ordinary].astype(np.int64) * number + 2 * graph.predicates_of[ordinary],
-        graph.objects[as_object].astype(np.int64) * number + 2 * graph.predicates_of[as_object] + 1,
+        graph.subjects[ordinary].astype(np.int64) * number + 2 * graph.predicate_positions[ordinary],
+        graph.objects[as_object].astype(np.int64) * number + 2 * graph.predicate_positions[as_object] + 1,
     ]))  # fmt: skip
     return np.searchsorted(keys, np.arange(len(graph.terms) + 1) * number), (keys % number).astype(
         np.int32

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pyke.errors import NothingToScore, UsageError
-from pyke.graph.changes import without
+from pyke.graph.changes import remove_triples
 from pyke.graph.graph import Graph
 from pyke.graph.roles import is_typing
 from pyke.use.types.votes import TypeTable, require_classes
@@ -41,7 +41,7 @@ def split(graph: Graph, fraction: float, seed: int, type_predicate: str, part: i
         )
     is_withheld = np.zeros(len(graph.terms), bool)
     is_withheld[table.subjects[chosen]] = True
-    smaller, new_ids = without(
+    smaller, new_ids = remove_triples(
         graph, is_typing(graph, type_predicate) & is_withheld[graph.subjects], type_predicate
     )
     known, asked = table.rows(np.flatnonzero(~chosen)), table.rows(np.flatnonzero(chosen))
