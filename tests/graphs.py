@@ -212,8 +212,8 @@ def partly_typed(members: int = 20) -> str:
     return "".join(lines + more)
 
 
-# Terms and labels that some format cannot hold as they are.
-ODD_TERMS = [
+# Terms and labels that some export format cannot represent exactly.
+SPECIAL_TERMS = [
     'http://e/a b"c,d',
     "http://e/Zürich/東京/🙂",
     "http://e/tab\tnew\nline\rend",
@@ -224,13 +224,19 @@ ODD_TERMS = [
 ]
 
 
-ODD_LABELS = {0: 'said "no", twice', 1: "two\nlines\tand a tab", 3: "東京🙂", 4: "nul\0here", 5: ""}
+SPECIAL_LABELS = {
+    0: 'said "no", twice',
+    1: "two\nlines\tand a tab",
+    3: "東京🙂",
+    4: "nul\0here",
+    5: "",
+}
 
 
 def made_up(rows: int = 60, longest: int = 3_000, extreme: bool = True) -> Embedding:
-    """An embedding that no graph gives: odd terms first, one of them very long; every third term has no type, some have two; odd numbers, too."""
+    """An artificial embedding: special terms first, one very long; terms have 0 to 2 types."""
     random = np.random.default_rng(rows)
-    names = [*ODD_TERMS, "http://e/" + "".join(map(chr, random.integers(97, 123, longest)))]
+    names = [*SPECIAL_TERMS, "http://e/" + "".join(map(chr, random.integers(97, 123, longest)))]
     names += [f"http://e/{i}" for i in range(len(names), rows)]
     vectors = random.normal(size=(rows, 7)).astype(np.float32)
     if extreme:
@@ -241,7 +247,7 @@ def made_up(rows: int = 60, longest: int = 3_000, extreme: bool = True) -> Embed
         | {(i, classes[0]) for i in range(0, rows - 5, 5)}
     )
     triples = [(i, rows - 1 - i % 2 * 3, (i + 1) % rows) for i in range(rows - 5)]
-    labels = ODD_LABELS | {i: f"label {i}" for i in range(10, rows, 2)}
+    labels = SPECIAL_LABELS | {i: f"label {i}" for i in range(10, rows, 2)}
     return Embedding(
         vectors, Terms.of(names), np.array(types, np.int32), np.array(triples, np.int32),
         Texts.of(labels.values()), np.array(list(labels), np.int32), {"census": {}, "config": {}},

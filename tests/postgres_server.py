@@ -1,4 +1,4 @@
-"""A real PostgreSQL with pgvector, from the wheel of pgserver: for tests and benchmarks, in a folder that is gone afterwards."""
+"""A real PostgreSQL with pgvector, from the wheel of pgserver, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import psycopg
 
-WHO_MAY = "local all guest scram-sha-256\nlocal all all trust\n"
+ACCESS_RULES = "local all guest scram-sha-256\nlocal all all trust\n"
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,10 @@ class Server:
 
 @contextmanager
 def running_server() -> Iterator[Server]:
-    """Starts a server, and stops it. The package's own way would add a user to the system and open folders to all, so this one runs a copy.
+    """Start a server in a temporary folder; stop it and delete the folder afterwards.
 
-    PostgreSQL does not run as root; as nobody, then.
+    It runs a copy of the package's programs: the package itself would add a user to the system and
+    make folders writable for everyone. PostgreSQL refuses to run as root; then it runs as nobody.
     """
     spec = find_spec("pgserver")
     assert spec is not None
@@ -45,7 +46,7 @@ def running_server() -> Iterator[Server]:
     package = Path(spec.submodule_search_locations[0])
     folder = Path(
         tempfile.mkdtemp(prefix="pyke-postgres-", dir="/tmp")
-    )  # the names of sockets must be short
+    )  # names of sockets must be short
     home, data = folder / "pginstall", folder / "data"
     account: dict[str, Any] = {}
     if os.geteuid() == 0:
@@ -78,7 +79,7 @@ def running_server() -> Iterator[Server]:
             "--locale=C",
             "--no-sync",
         )
-        (data / "pg_hba.conf").write_text(WHO_MAY)
+        (data / "pg_hba.conf").write_text(ACCESS_RULES)
         run(
             "pg_ctl",
             "--wait",

@@ -1,4 +1,4 @@
-"""Exports: what is written is read back by the library it is for, to the bit; whole or not at all; odd terms and bad targets."""
+"""Exports: each format reads back bit by bit in its own library; special terms; invalid targets."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import re
 import resource
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,14 @@ from safetensors.numpy import load_file
 from conftest import Command
 from graphs import made_up
 from pyke.core.arrays import Floats
+from pyke.core.files import write_stream
 from pyke.core.progress import Progress
+from pyke.core.tables import number_lines
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, Interrupted, OutputExists, UsageError, WriteError
 from pyke.graph.terms import Terms, Texts
-from pyke.use.export import FORMATS, rows, tables
+from pyke.use import export as export_module
+from pyke.use.export import FORMATS, Options, Outcome, Rows, register, rows, tables
 
 
 def types_of(e: Embedding) -> list[list[str]]:
@@ -44,26 +48,26 @@ def labels_of(e: Embedding) -> list[str | None]:
     return [e.label(i) for i in range(len(e))]
 
 
-def same_bits(found: Any, wanted: Floats) -> bool:
-    """Equal as bits: −0 is not 0."""
-    found = np.asarray(found)
-    return found.dtype == np.float32 and np.array_equal(
-        np.ascontiguousarray(found).view(np.int32), wanted.view(np.int32)
+def same_bits(actual: Any, expected: Floats) -> bool:
+    """Equal bit by bit: −0 differs from 0."""
+    actual = np.asarray(actual)
+    return actual.dtype == np.float32 and np.array_equal(
+        np.ascontiguousarray(actual).view(np.int32), expected.view(np.int32)
     )
 
 
 @pytest.fixture(params=["one part", "many parts"])
 def e(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Embedding:
-    """An embedding, written at once and in parts of a few rows."""
+    """An embedding, written in one part and in parts of a few rows."""
     if request.param == "many parts":
         monkeypatch.setattr(rows.Rows.parts, "__defaults__", (200,))
         monkeypatch.setattr(tables, "GROUP_BYTES", 400)
     return made_up()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Round trips
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def test_parquet_reads_back_in_pyarrow_pandas_and_polars(e: Embedding, tmp_path: Path) -> None:
@@ -120,7 +124,7 @@ def test_csv_and_tsv_read_back_in_pandas_polars_and_python(
         assert same_bits(np.array([line[1:] for line in lines], np.float32), e.vectors)
 
 
-def test_numbers_are_as_short_as_they_can_be(tmp_path: Path) -> None:
+def test_numbers_have_the_fewest_digits_that_read_back(tmp_path: Path) -> None:
     made_up().export(tmp_path / "e.tsv")
     with (tmp_path / "e.tsv").open(newline="") as file:
         first = list(csv.reader(file, delimiter="\t"))[1]
@@ -130,15 +134,17 @@ def test_numbers_are_as_short_as_they_can_be(tmp_path: Path) -> None:
 @given(
     st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=20)
 )
-def test_every_number_reads_back_as_it_was(numbers: list[float]) -> None:
+def test_every_float_reads_back_exactly(numbers: list[float]) -> None:
     vectors = np.array([numbers], np.float32)
     zero = np.zeros((0, 2), np.int32)
     one = Embedding(vectors, Terms.of(["x"]), zero, zero, Texts.of([]), zero[:, 0], {})
     (part,) = rows.choose(one, "all", Progress()).parts()
-    assert same_bits(np.array([bytes(tables._lines(part, " ")).split()], np.float32), vectors)
+    assert same_bits(
+        np.array([bytes(number_lines(" ", part.vectors)).split()], np.float32), vectors
+    )
 
 
-def test_npy_is_a_directory_of_vectors_and_terms(e: Embedding, tmp_path: Path) -> None:
+def test_npy_writes_a_directory_of_vectors_and_terms(e: Embedding, tmp_path: Path) -> None:
     e.export(tmp_path / "e", "npy")
     assert same_bits(np.load(tmp_path / "e" / "vectors.npy"), e.vectors)
     text, offsets = (
@@ -162,7 +168,7 @@ def test_gensim_loads_word2vec(e: Embedding, tmp_path: Path, name: str, ending: 
     assert "2 keys" in written.note
 
 
-def test_word2vec_binary_is_what_gensim_writes(e: Embedding, tmp_path: Path) -> None:
+def test_word2vec_binary_equals_what_gensim_writes(e: Embedding, tmp_path: Path) -> None:
     e.export(tmp_path / "ours.bin", "word2vec-binary")
     loaded = KeyedVectors.load_word2vec_format(str(tmp_path / "ours.bin"), binary=True)
     loaded.save_word2vec_format(str(tmp_path / "theirs.bin"), binary=True)
@@ -170,7 +176,9 @@ def test_word2vec_binary_is_what_gensim_writes(e: Embedding, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("twins", [("http://e/a b", "http://e/a%20b"), ("a%20b c", "a b%20c")])
-def test_terms_that_would_share_a_key_are_refused(tmp_path: Path, twins: tuple[str, str]) -> None:
+def test_word2vec_rejects_terms_that_would_share_a_key(
+    tmp_path: Path, twins: tuple[str, str]
+) -> None:
     zero = np.zeros((0, 2), np.int32)
     two = Embedding(
         np.zeros((2, 3), np.float32), Terms.of(twins), zero, zero, Texts.of([]), zero[:, 0], {}
@@ -191,7 +199,9 @@ def test_safetensors_reads_back(e: Embedding, tmp_path: Path) -> None:
         assert "term_offsets" in file.metadata()["term i"]
 
 
-def test_the_projector_gets_a_line_per_point_in_both_files(e: Embedding, tmp_path: Path) -> None:
+def test_the_projector_directory_has_a_line_per_point_in_both_files(
+    e: Embedding, tmp_path: Path
+) -> None:
     written = e.export(tmp_path / "e", "projector")
     assert same_bits(
         np.loadtxt(tmp_path / "e" / "tensors.tsv", np.float32, delimiter="\t"), e.vectors
@@ -215,7 +225,7 @@ def test_the_projector_gets_a_line_per_point_in_both_files(e: Embedding, tmp_pat
 
 
 @pytest.mark.parametrize("group_bytes", [400, 1 << 20])
-def test_the_atlas_has_a_map_and_neighbours_by_row(
+def test_the_atlas_table_has_map_positions_and_neighbours_by_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group_bytes: int
 ) -> None:
     monkeypatch.setattr(tables, "GROUP_BYTES", group_bytes)
@@ -239,7 +249,7 @@ def test_the_atlas_has_a_map_and_neighbours_by_row(
     assert np.allclose(np.linalg.norm(places - places.mean(axis=0), axis=0), spread[:2], rtol=1e-4)
 
 
-def test_a_map_of_one_dimension_is_a_line(tmp_path: Path) -> None:
+def test_the_atlas_map_of_one_dimension_is_a_line(tmp_path: Path) -> None:
     thin = made_up()
     thin = Embedding(
         np.arange(60, dtype=np.float32)[:, None],
@@ -254,14 +264,14 @@ def test_a_map_of_one_dimension_is_a_line(tmp_path: Path) -> None:
     assert set(pl.read_parquet(tmp_path / "a.parquet")["y"]) == {0.0}
 
 
-def test_lists_may_have_more_numbers_than_32_bits_count() -> None:
-    """8.4 million rows with 256 neighbours each; memory that nobody reads costs nothing."""
+def test_lists_may_have_more_numbers_than_32_bits_can_count() -> None:
+    """8.4 million rows with 256 neighbours each. Untouched memory costs nothing."""
     lists = tables._lists(np.zeros(((1 << 23) + 1, 256), np.int8))
     assert len(lists[len(lists) - 1]) == 256
 
 
-def test_a_part_is_bounded_by_all_that_is_in_it() -> None:
-    """Terms and vectors are small beside a hundred types each, and beside long labels."""
+def test_the_size_of_a_part_counts_vectors_terms_labels_and_types() -> None:
+    """Here a hundred types per term and long labels outweigh terms and vectors."""
     members, classes = 50, 100
     names = [f"e:{i}" for i in range(members)] + [
         f"http://example.com/a/class/with/a/long/name/{i}" for i in range(classes)
@@ -287,16 +297,16 @@ def test_a_part_is_bounded_by_all_that_is_in_it() -> None:
             + len(part.labels[0].blob)
             + len(part.types[0].blob)
         )
-        assert size <= 20_000 + 5_000, "and a row"
+        assert size <= 20_000 + 5_000, "the limit and one row"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# What is chosen
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
+# Selected terms
+# --------------------------------------------------------------------------------------------------
 
 
 def chosen_by_loops(e: Embedding, only: str) -> list[str]:
-    """The terms that --only names, by plain loops."""
+    """The terms that `only` selects, by plain loops."""
     typed, classes = set(e.types[:, 0].tolist()), set(e.types[:, 1].tolist())
     predicates = set(e.triples[:, 1].tolist())
     everything = set(range(len(e)))
@@ -311,7 +321,7 @@ def chosen_by_loops(e: Embedding, only: str) -> list[str]:
 
 @pytest.mark.parametrize("only", rows.ONLY)
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "postgres"])
-def test_a_part_of_the_terms_can_be_chosen_in_every_format(
+def test_every_format_exports_the_selected_terms(
     e: Embedding, tmp_path: Path, only: str, name: str
 ) -> None:
     written = e.export(tmp_path / "e", name, only=only)
@@ -334,32 +344,32 @@ def test_a_part_of_the_terms_can_be_chosen_in_every_format(
         assert same_bits(loaded["vectors"], np.stack([e[term] for term in wanted]))
 
 
-def test_nothing_chosen_is_refused(tmp_path: Path) -> None:
+def test_an_empty_selection_is_an_error(tmp_path: Path) -> None:
     e = made_up()
     bare = Embedding(e.vectors, e.terms, e.types[:0], e.triples, e.labels, e.labelled, e.manifest)
-    with pytest.raises(DataError, match="--only all"):
+    with pytest.raises(DataError, match='`only="all"` exports'):
         bare.export(tmp_path / "e.csv", only="typed")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Targets
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 FILES = [name for name, form in FORMATS.items() if form.makes != "database"]
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_target_that_exists_is_replaced_only_by_force(tmp_path: Path, name: str) -> None:
+def test_an_existing_target_is_replaced_only_with_force(tmp_path: Path, name: str) -> None:
     e, target = made_up(), tmp_path / "target"
     e.export(target, name)
-    with pytest.raises(OutputExists, match="--force"):
+    with pytest.raises(OutputExists, match="force"):
         e.export(target, name)
     e.export(target, name, only="predicates", force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_an_interrupted_export_leaves_nothing(tmp_path: Path, name: str) -> None:
+def test_an_interrupted_export_leaves_no_file(tmp_path: Path, name: str) -> None:
     class Impatient(Progress):
         def advance(self, done: int) -> None:
             raise Interrupted(2)
@@ -370,7 +380,7 @@ def test_an_interrupted_export_leaves_nothing(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, name: str) -> None:
+def test_a_full_disk_is_an_error_and_leaves_no_file(tmp_path: Path, name: str) -> None:
     e = made_up(rows=2000)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
@@ -383,7 +393,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, name: str) -> No
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_target_below_a_file_cannot_be_written(tmp_path: Path, name: str) -> None:
+def test_a_target_below_a_file_is_an_error(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError, match="cannot write"):
         made_up().export(tmp_path / "file" / "target", name)
@@ -392,29 +402,34 @@ def test_a_target_below_a_file_cannot_be_written(tmp_path: Path, name: str) -> N
 @pytest.mark.parametrize(
     ("target", "options", "words"),
     [
-        ("e.xyz", {}, "give --to with one of: parquet"),
-        ("e", {}, "cannot be told"),
-        ("e.gz", {}, "cannot be told"),
-        ("e.csv", {"to": "excel"}, "no format 'excel'"),
-        ("e.bin", {"to": "word2vec"}, "e.bin has the ending of --to word2vec-binary"),
-        ("e.csv.gz", {"to": "tsv"}, "has the ending of --to csv"),
-        (None, {"to": "csv"}, "needs --output"),
+        ("e.xyz", {}, "or `to` with one of: parquet"),
+        ("e", {}, "cannot infer the format of"),
+        ("e.gz", {}, "cannot infer the format of"),
+        (None, {}, "cannot infer the format; pass `target` with a known extension, or `to`"),
+        ("e.csv", {"to": "excel"}, "unknown format 'excel'"),
+        ("e.bin", {"to": "word2vec"}, 'e.bin has the extension of `to="word2vec-binary"`'),
+        ("e.csv.gz", {"to": "tsv"}, 'has the extension of `to="csv"`'),
+        (None, {"to": "csv"}, "needs `target`, the file to write"),
         ("e.parquet.gz", {}, "compressed"),
         ("-", {"to": "atlas"}, "standard output"),
         ("-", {"to": "npy"}, "standard output"),
         ("/", {"to": "npy"}, "cannot be an output"),
         ("/", {"to": "csv"}, "cannot be an output"),
-        ("e.csv", {"to": "postgres"}, "writes no file"),
-        ("e.csv", {"table": "t"}, "--table means nothing to --to csv"),
-        ("e.csv", {"neighbours": 3}, "--neighbours means nothing"),
+        ("e.csv", {"to": "postgres"}, "writes to a database; omit `target`"),
+        (
+            "e.csv",
+            {"table": "t"},
+            '`table` is not an option of `to="csv"`; it has `force`, `threads`, `name`',
+        ),
+        ("e.csv", {"neighbours": 3}, "`neighbours` is not an option"),
         ("e.csv", {"only": "classes"}, "all, typed, entities, predicates"),
-        ("e.csv", {"threads": 0}, "threads"),
-        ("e.csv", {"speed": 9}, "no option 'speed'"),
-        ("e.parquet", {"to": "atlas", "neighbours": -1}, "neighbours"),
-        ("e.parquet", {"to": "atlas", "neighbours": 257}, "0 to 256"),
+        ("e.csv", {"threads": 0}, "`threads` is 0"),
+        ("e.csv", {"speed": 9}, "`speed` is not an option"),
+        ("e.parquet", {"to": "atlas", "neighbours": -1}, "`neighbours` is -1"),
+        ("e.parquet", {"to": "atlas", "neighbours": 257}, "from 0 to 256"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(
+def test_invalid_parameters_are_errors(
     tmp_path: Path, target: str | None, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
@@ -422,9 +437,96 @@ def test_what_cannot_be_meant_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The command
-# ---------------------------------------------------------------------------------------------------------------------
+class Recorded(Progress):
+    """Records stages, and fails if progress within a stage runs backwards."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
+        self.stages.append(name)
+        self.done, self.total = 0, total
+
+    def advance(self, done: int) -> None:
+        assert self.done <= done <= (self.total or done)
+        self.done = done
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_progress_never_runs_backwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(rows.Rows.parts, "__defaults__", (200,))
+    own: dict[str, Any] = {"neighbours": 3} if name == "atlas" else {}
+    e, progress = made_up(extreme=False), Recorded()
+    e.export(tmp_path / "target", name, progress=progress, **own)
+    before = ["projection", "neighbours"] if name == "atlas" else []
+    assert progress.stages == [*before, "writing"]
+    assert progress.done == progress.total == len(e)
+
+
+# --------------------------------------------------------------------------------------------------
+# Formats from outside
+# --------------------------------------------------------------------------------------------------
+
+
+def norms(rows: Rows, target: str, options: Options, *, digits: int = 3) -> Outcome:
+    """A toy format: a line per term with the length of its vector."""
+
+    def blocks() -> Iterator[bytes]:
+        for part in rows.parts():
+            lengths = np.linalg.norm(part.vectors, axis=1)
+            yield "".join(f"{length:.{digits}f}\n" for length in lengths).encode()
+
+    write_stream(target, blocks(), options.force, options.threads)
+    return Outcome()
+
+
+@pytest.fixture
+def toy_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy format, registered during a test."""
+    monkeypatch.setattr(export_module, "FORMATS", dict(FORMATS))
+    register("norms", norms, extension=".norms")
+
+
+@pytest.mark.usefixtures("toy_format")
+def test_a_registered_format_is_found_by_name_and_by_extension(tmp_path: Path) -> None:
+    e = made_up(extreme=False)
+    assert e.export(tmp_path / "a.norms", digits=1).format == "norms"
+    assert e.export(tmp_path / "b.gz", "norms", digits=1).terms == len(e)
+    lines = (tmp_path / "a.norms").read_text().splitlines()
+    assert lines == [f"{length:.1f}" for length in np.linalg.norm(e.vectors, axis=1)]
+    assert gzip.decompress((tmp_path / "b.gz").read_bytes()).decode().splitlines() == lines
+    with pytest.raises(UsageError, match=r"`speed` is not an option.*`threads`, `name`, `digits`"):
+        e.export(tmp_path / "c.norms", speed=1)
+
+
+@pytest.mark.usefixtures("toy_format")
+def test_the_command_line_knows_a_registered_format(pyke: Command, tmp_path: Path) -> None:
+    made_up(extreme=False).save(tmp_path / "saved")
+    assert pyke("export", tmp_path / "saved", "-o", tmp_path / "a.norms").returncode == 0
+    assert len((tmp_path / "a.norms").read_text().splitlines()) == len(made_up())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("csv", norms), "there is an export format 'csv' already"),
+        (("norms", norms, "stream", ".csv"), "the extension .csv belongs to the export format"),
+        (("norms", norms, "paper"), "`makes` is 'paper'"),
+        (("norms", lambda rows, target, options, *, force=True: Outcome()), "a name other than"),
+        (("norms", lambda rows, target, options, *, digits: Outcome()), "needs a default"),
+    ],
+)
+def test_invalid_registrations_are_errors(arguments: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)):
+        register(*arguments)
+    assert "norms" not in FORMATS
+
+
+# --------------------------------------------------------------------------------------------------
+# The command line
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -434,15 +536,15 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "saved"
 
 
-def test_the_command_says_what_it_wrote(pyke: Command, directory: Path, tmp_path: Path) -> None:
+def test_the_command_prints_what_it_wrote(pyke: Command, directory: Path, tmp_path: Path) -> None:
     run = pyke("export", directory, "-o", tmp_path / "e.vec")
     assert run.returncode == 0, run.stderr
     assert "60 vectors of 7 dimensions" in run.stdout
     assert "2 keys had spaces" in run.stderr
-    told = json.loads(
+    printed = json.loads(
         pyke("export", directory, "-o", tmp_path / "e.vec", "--force", "--json").stdout
     )
-    assert (told["format"], told["terms"], told["altered"], told["bytes"]) == (
+    assert (printed["format"], printed["terms"], printed["altered"], printed["bytes"]) == (
         "word2vec",
         60,
         2,
@@ -454,7 +556,7 @@ def test_the_command_says_what_it_wrote(pyke: Command, directory: Path, tmp_path
     ("place", "name"),
     [("saved", "npy"), ("saved", "csv"), ("saved/vectors.npy", "csv"), ("saved/new", "projector")],
 )
-def test_an_export_does_not_touch_an_embedding_even_by_force(
+def test_an_export_never_changes_an_embedding_even_with_force(
     pyke: Command, directory: Path, place: str, name: str
 ) -> None:
     run = pyke("export", directory, "--to", name, "-o", directory.parent / place, "--force")
@@ -463,13 +565,15 @@ def test_an_export_does_not_touch_an_embedding_even_by_force(
     assert pyke("verify", directory).returncode == 0
 
 
-def test_text_can_go_to_standard_output(pyke: Command, directory: Path, tmp_path: Path) -> None:
+def test_text_formats_can_go_to_standard_output(
+    pyke: Command, directory: Path, tmp_path: Path
+) -> None:
     run = pyke("export", directory, "--to", "csv", "-o", "-", "--only", "predicates")
     assert run.stdout.startswith("term,d0,")
     assert len(run.stdout.splitlines()) == 1 + len(made_up().predicates)
 
 
-def test_a_damaged_embedding_is_not_passed_on(
+def test_a_damaged_embedding_is_not_exported(
     pyke: Command, directory: Path, tmp_path: Path
 ) -> None:
     with (directory / "vectors.npy").open("r+b") as file:
@@ -480,20 +584,31 @@ def test_a_damaged_embedding_is_not_passed_on(
     assert not (tmp_path / "e.csv").exists()
 
 
-def test_help_names_every_format(pyke: Command) -> None:
+def test_the_command_without_an_output_says_what_to_pass(pyke: Command, directory: Path) -> None:
+    run = pyke("export", directory)
+    assert run.returncode == 2
+    assert "cannot infer the format; pass" in run.stderr
+    run = pyke("export", directory, "--to", "csv")
+    assert run.returncode == 2
+    assert "the file to write" in run.stderr
+
+
+def test_the_help_names_every_format(pyke: Command) -> None:
     shown = pyke("export", "--help").stdout
     assert [name for name in (*FORMATS, *rows.ONLY) if name not in shown] == []
 
 
-def test_a_missing_library_is_named(
+def test_the_error_names_a_missing_library(
     pyke: Command, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.compute", None)
     run = pyke("export", directory, "-o", tmp_path / "e.csv")
-    assert (run.returncode, "pyke-embeddings[export]" in run.stderr) == (2, True)
-    assert pyke("export", directory, "-o", tmp_path / "e.safetensors").returncode == 0  # needs none
+    assert (run.returncode, "[export]" in run.stderr) == (2, True)
+    assert (
+        pyke("export", directory, "-o", tmp_path / "e.safetensors").returncode == 0
+    )  # needs no library
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(ImportError, match=r"pyke-embeddings\[export\]"):
+    with pytest.raises(ImportError, match=r"\[export\]"):
         made_up().export(to="postgres", table="t")

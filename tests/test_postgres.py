@@ -1,7 +1,9 @@
-"""Export to PostgreSQL with pgvector: a real server, its own answers, and all that it can refuse."""
+"""Export to PostgreSQL with pgvector, on a real server: the rows, the errors, the privileges."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import Command
+from conftest import ROOT, Command
 from graphs import made_up
 from postgres_server import Server, running_server
 from pyke.core.progress import Progress
@@ -23,7 +25,7 @@ SECRET = "open%20sesame"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """PostgreSQL with pgvector. The user `guest` needs a password, and may do little."""
+    """PostgreSQL with pgvector. The user `guest` has a password and few privileges."""
     with running_server() as made:
         made.ask("CREATE ROLE guest LOGIN PASSWORD 'open sesame'")
         yield made
@@ -31,7 +33,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def database(server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
-    """An empty database, gone afterwards."""
+    """An empty database, dropped afterwards."""
     name = f"db{abs(hash(request.node.name)) % 10**9}"
     server.ask(f"CREATE DATABASE {name}")
     yield name
@@ -39,11 +41,11 @@ def database(server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def vector(text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """pgvector's text, back in numbers."""
+    """The numbers in a text of pgvector."""
     return np.array(text.strip("[]").split(","), np.float32)
 
 
-def test_what_is_in_the_table_is_what_was_in_the_embedding(server: Server, database: str) -> None:
+def test_the_table_equals_the_embedding(server: Server, database: str) -> None:
     e = made_up()
     written = e.export(to="postgres", dsn=server.dsn(database), table="terms")
     rows = server.ask(
@@ -61,7 +63,7 @@ def test_what_is_in_the_table_is_what_was_in_the_embedding(server: Server, datab
     )
 
 
-def test_texts_with_a_character_of_code_0_are_counted(server: Server, database: str) -> None:
+def test_texts_with_nul_characters_are_counted(server: Server, database: str) -> None:
     e = made_up()
     terms = Terms.of(["http://e/nul\0nul\0", *list(e.terms)[1:]])
     written = replace(e, terms=terms).export(to="postgres", dsn=server.dsn(database), table="terms")
@@ -73,13 +75,14 @@ def test_texts_with_a_character_of_code_0_are_counted(server: Server, database: 
     ]
 
 
-def test_nearest_neighbours_of_pgvector_are_ours(server: Server, database: str) -> None:
+def test_pgvector_finds_the_same_neighbours(server: Server, database: str) -> None:
     e = made_up(rows=400, extreme=False)
     e.export(to="postgres", dsn=server.dsn(database), table="terms")
     for term in list(e.terms)[50:70]:
         own = f"(SELECT embedding FROM terms WHERE term = '{term}')"
         theirs = server.ask(
-            f"SELECT term, embedding <-> {own} AS d FROM terms WHERE term <> '{term}' ORDER BY d LIMIT 9",
+            f"SELECT term, embedding <-> {own} AS d FROM terms WHERE term <> '{term}' "
+            "ORDER BY d LIMIT 9",
             database,
         )
         ours = e.nearest(term, 9)
@@ -89,7 +92,7 @@ def test_nearest_neighbours_of_pgvector_are_ours(server: Server, database: str) 
             assert [row[0] for row in theirs] == [n.term for n in ours]
 
 
-def test_the_query_that_is_shown_can_be_asked(
+def test_the_printed_query_runs(
     server: Server, database: str, tmp_path: Path, pyke: Command
 ) -> None:
     e = made_up(extreme=False)
@@ -114,14 +117,68 @@ def test_the_query_that_is_shown_can_be_asked(
     assert np.allclose([row[2] for row in server.ask(query, database)], distances[:10], rtol=1e-5)
 
 
-def test_the_index_is_made_and_used(server: Server, database: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("out", "out"),
+        ("Codex-M v2", "codex_m_v2"),
+        ("2024", "_2024"),
+        ("Übersicht.1", "übersicht_1"),
+    ],
+)
+def test_the_table_has_the_name_of_the_directory_by_default(
+    server: Server, database: str, tmp_path: Path, pyke: Command, name: str, table: str
+) -> None:
+    e = made_up()
+    e.save(tmp_path / name)
+    run = pyke("export", tmp_path / name, "--to", "postgres", "--dsn", server.dsn(database))
+    assert run.returncode == 0, run.stderr
+    assert f"{table} of the database {database}" in run.stdout
+    assert server.ask(f"SELECT count(*) FROM {table}", database) == [(len(e),)]
+
+
+def test_an_embedding_without_a_directory_needs_a_table(server: Server) -> None:
+    with pytest.raises(UsageError, match='`to="postgres"` needs `table`, the table to create'):
+        made_up().export(to="postgres", dsn=server.dsn())
+
+
+def export_commands() -> list[str]:
+    """The `pyke export` command lines in the README and in its guide, without what follows |."""
+    texts = [(ROOT / name).read_text() for name in ("README.md", "docs/how-to/export.md")]
+    return re.findall(r"^ *(?:\$ )?pyke (export [^#|\n]+)", "\n".join(texts), re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", export_commands())
+def test_the_export_commands_in_the_documents_run(
+    server: Server,
+    database: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    pyke: Command,
+    command: str,
+) -> None:
+    arguments = [
+        server.dsn(database) if argument.startswith("postgresql://") else argument
+        for argument in shlex.split(command)
+    ]
+    made_up(extreme=False).save(tmp_path / arguments[1])
+    monkeypatch.chdir(tmp_path)
+    run = pyke(*arguments)
+    assert run.returncode == 0, run.stderr
+
+
+def test_the_documents_export_to_postgres() -> None:
+    assert any("--to postgres" in command for command in export_commands())
+
+
+def test_the_index_is_created_and_used(server: Server, database: str) -> None:
     e = made_up(rows=2000)
     written = e.export(to="postgres", dsn=server.dsn(database), table="terms", index="hnsw")
     plan = "\n".join(row[0] for row in server.ask(f"EXPLAIN {written.query}", database))
     assert "terms_embedding_idx" in plan
 
 
-def test_terms_too_long_for_a_tree_have_a_hash_index(server: Server, database: str) -> None:
+def test_terms_too_long_for_a_b_tree_get_a_hash_index(server: Server, database: str) -> None:
     e = made_up(longest=50_000)
     e.export(to="postgres", dsn=server.dsn(database), table="terms")
     (longest,) = [term for term in e.terms if len(term) > 40_000]
@@ -131,12 +188,10 @@ def test_terms_too_long_for_a_tree_have_a_hash_index(server: Server, database: s
     )
 
 
-def test_a_table_that_exists_is_replaced_only_by_force_and_only_if_it_is_ours(
-    server: Server, database: str
-) -> None:
+def test_force_replaces_only_tables_that_pyke_wrote(server: Server, database: str) -> None:
     e, dsn = made_up(), server.dsn(database)
     e.export(to="postgres", dsn=dsn, table="terms", only="predicates")
-    with pytest.raises(OutputExists, match="--force"):
+    with pytest.raises(OutputExists, match="`force=True`"):
         e.export(to="postgres", dsn=dsn, table="terms")
     assert server.ask("SELECT count(*) FROM terms", database) == [(len(e.predicates),)]
     e.export(to="postgres", dsn=dsn, table="terms", force=True)
@@ -147,9 +202,7 @@ def test_a_table_that_exists_is_replaced_only_by_force_and_only_if_it_is_ours(
     assert server.ask("SELECT count(*) FROM salaries", database) == [(0,)]
 
 
-def test_an_interrupted_export_leaves_nothing_and_what_it_would_replace(
-    server: Server, database: str
-) -> None:
+def test_an_interrupted_export_leaves_the_database_unchanged(server: Server, database: str) -> None:
     class Impatient(Progress):
         def advance(self, done: int) -> None:
             raise Interrupted(2)
@@ -164,7 +217,9 @@ def test_an_interrupted_export_leaves_nothing_and_what_it_would_replace(
     assert server.ask("SELECT count(*) FROM terms", database) == [(len(e),)]
 
 
-def test_a_user_without_rights_is_told_who_must_help(server: Server, database: str) -> None:
+def test_the_error_of_a_user_without_privileges_says_what_to_do(
+    server: Server, database: str
+) -> None:
     dsn = server.dsn(database, f"guest:{SECRET}")
     with pytest.raises(WriteError, match="CREATE EXTENSION vector"):
         made_up().export(to="postgres", dsn=dsn, table="terms")
@@ -176,11 +231,11 @@ def test_a_user_without_rights_is_told_who_must_help(server: Server, database: s
     assert server.ask("SELECT count(*) > 0 FROM guest.terms", database) == [(True,)]
 
 
-def test_a_server_without_pgvector_is_told_apart(server: Server, database: str) -> None:
+def test_a_server_without_pgvector_is_an_error_of_its_own(server: Server, database: str) -> None:
     control = server.folder / "pginstall" / "share" / "postgresql" / "extension" / "vector.control"
     control.rename(control.with_suffix(".away"))
     try:
-        with pytest.raises(WriteError, match="no pgvector"):
+        with pytest.raises(WriteError, match="does not have pgvector"):
             made_up().export(to="postgres", dsn=server.dsn(database), table="terms")
     finally:
         control.with_suffix(".away").rename(control)
@@ -195,7 +250,7 @@ def test_a_server_without_pgvector_is_told_apart(server: Server, database: str) 
         ("guest:swordfish", "no..host", 74, "cannot write to PostgreSQL"),
     ],
 )
-def test_a_database_that_cannot_be_reached_is_one_line_without_the_password(
+def test_a_failed_connection_prints_one_line_without_the_password(
     server: Server, tmp_path: Path, pyke: Command, user: str, host: str, code: int, words: str
 ) -> None:
     made_up().save(tmp_path / "e")
@@ -215,14 +270,14 @@ def test_a_database_that_cannot_be_reached_is_one_line_without_the_password(
         "host=\udcff",
     ],
 )
-def test_a_string_that_is_no_dsn_is_not_repeated(dsn: str) -> None:
-    with pytest.raises(UsageError, match="no connection string") as caught:
+def test_the_error_of_an_invalid_dsn_does_not_repeat_it(dsn: str) -> None:
+    with pytest.raises(UsageError, match="not a connection string") as caught:
         made_up().export(to="postgres", dsn=dsn, table="terms")
     assert "swordfish" not in str(caught.value)
     assert caught.value.__suppress_context__
 
 
-def test_the_environment_can_name_the_database(
+def test_environment_variables_can_name_the_database(
     server: Server, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGHOST", str(server.folder))
@@ -234,20 +289,18 @@ def test_the_environment_can_name_the_database(
 
 
 @pytest.mark.parametrize("table", ["", ".", "a.b.c", "a.", "x" * 64, "a\0b", "a\nb"])
-def test_names_that_no_table_can_have_are_refused(table: str) -> None:
-    with pytest.raises(UsageError, match="--table"):
+def test_invalid_table_names_are_errors(table: str) -> None:
+    with pytest.raises(UsageError, match="`table`"):
         made_up().export(to="postgres", table=table)
 
 
-def test_a_table_in_a_schema_that_is_missing_is_refused_by_the_database(
-    server: Server, database: str
-) -> None:
+def test_a_table_in_a_missing_schema_is_an_error(server: Server, database: str) -> None:
     with pytest.raises(WriteError, match='schema "attic" does not exist'):
         made_up().export(to="postgres", dsn=server.dsn(database), table="attic.terms")
 
 
 @pytest.mark.parametrize(("dimensions", "options"), [(16_001, {}), (2_001, {"index": "hnsw"})])
-def test_more_dimensions_than_pgvector_takes_are_refused(
+def test_more_dimensions_than_pgvector_takes_are_an_error(
     dimensions: int, options: dict[str, str]
 ) -> None:
     e: Embedding = made_up()
@@ -256,6 +309,6 @@ def test_more_dimensions_than_pgvector_takes_are_refused(
         wide.export(to="postgres", table="terms", **options)
 
 
-def test_an_unknown_index_is_refused() -> None:
+def test_an_unknown_index_is_an_error() -> None:
     with pytest.raises(UsageError, match="hnsw"):
         made_up().export(to="postgres", table="terms", index="tree")

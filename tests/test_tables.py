@@ -1,4 +1,4 @@
-"""Tables: what is written is read back by others, and nothing is half-written."""
+"""Tables: other programs read back what was written, and no table is written partially."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def blocks(rows: list[Row], size: int = 2) -> Iterator[Columns]:
 @pytest.mark.parametrize(("ending", "separator"), [(".csv", ","), (".tsv", "\t")])
 @given(rows=ROWS)
 @many(60)
-def test_text_with_separators_quotes_and_line_breaks_is_read_back(
+def test_text_with_separators_quotes_and_line_breaks_reads_back(
     ending: str, separator: str, rows: list[Row], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("tables") / f"table{ending}"
@@ -49,7 +49,7 @@ def test_text_with_separators_quotes_and_line_breaks_is_read_back(
 
 @given(rows=ROWS)
 @many(60)
-def test_json_lines_and_parquet_are_read_back(
+def test_json_lines_and_parquet_read_back(
     rows: list[Row], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     from pyarrow import parquet
@@ -67,7 +67,7 @@ def test_json_lines_and_parquet_are_read_back(
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
-def test_nothing_may_stand_in_a_column(ending: str, tmp_path: Path) -> None:
+def test_cells_may_be_missing(ending: str, tmp_path: Path) -> None:
     import pandas as pd
 
     write_table(tmp_path / f"table{ending}", KINDS, blocks([(None, None, None), ("a", 1, 0.5)]))
@@ -81,39 +81,37 @@ def test_nothing_may_stand_in_a_column(ending: str, tmp_path: Path) -> None:
     assert table.isna().values.tolist() == [[True] * 3, [False] * 3]
 
 
-def test_an_ending_of_a_compression_compresses(tmp_path: Path) -> None:
+def test_a_second_extension_compresses_the_table(tmp_path: Path) -> None:
     write_table(tmp_path / "table.csv.gz", KINDS, blocks([("a", 1, 0.5)]))
     assert (
         gzip.decompress((tmp_path / "table.csv.gz").read_bytes()) == b"text,number,part\na,1,0.5\n"
     )
 
 
-def test_half_a_table_is_none(tmp_path: Path) -> None:
+def test_a_failed_table_leaves_no_file(tmp_path: Path) -> None:
     def broken() -> Iterator[Columns]:
         yield from blocks([("a", 1, 0.5)])
-        raise ValueError("no more")
+        raise ValueError("source failed")
 
     for ending in (".csv", ".parquet"):
-        with pytest.raises(ValueError, match="no more"):
+        with pytest.raises(ValueError, match="source failed"):
             write_table(tmp_path / f"table{ending}", KINDS, broken())
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_that_cannot_be_written_is_refused_beforehand(tmp_path: Path) -> None:
+def test_check_table_rejects_existing_files_and_unknown_extensions(tmp_path: Path) -> None:
     (tmp_path / "there.csv").write_text("kept")
-    with pytest.raises(OutputExists, match="--force"):
+    with pytest.raises(OutputExists, match="force"):
         check_table(tmp_path / "there.csv", force=False)
     check_table(tmp_path / "there.csv", force=True)
     check_table("-", force=False)
     for name in ("table", "table.txt", "table.gz", "table.parquet.zst", ".csv", ""):
-        with pytest.raises(UsageError, match="the endings are"):
+        with pytest.raises(UsageError, match="the extensions are"):
             check_table(tmp_path / name, force=False)
 
 
-def test_a_library_that_is_not_installed_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_error_names_a_missing_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingLibrary, match=r"pyarrow.*pyke-embeddings\[export\]"):
+    with pytest.raises(MissingLibrary, match=r"pyarrow.*\[export\]"):
         write_table(tmp_path / "table.parquet", KINDS, blocks([]))
     assert list(tmp_path.iterdir()) == []

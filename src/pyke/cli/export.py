@@ -45,7 +45,10 @@ def export(
             help="postgres: connection string like postgresql://user@host/database. [PGHOST, PGUSER …]"
         ),
     ] = "",
-    table: Annotated[str, typer.Option(help="postgres: the table to make, or schema.table.")] = "",
+    table: Annotated[
+        str,
+        typer.Option(help="postgres: the table to create, or schema.table. [name of DIRECTORY]"),
+    ] = "",
     index: Annotated[
         str, typer.Option(help="postgres: hnsw, for approximate search among many.")
     ] = "",
@@ -58,10 +61,13 @@ def export(
     from pyke.config import format_size
     from pyke.embedding.embedding import load
     from pyke.embedding.store import verify
+    from pyke.use.export import format_of
 
+    to = to or format_of(output)
     with terminal.Shown() as progress:
         began = time.perf_counter()
-        verify(directory)  # what is damaged is not passed on
+        verify(directory)  # a damaged embedding is never exported
+        own = {"neighbours": neighbours, "dsn": dsn, "table": table, "index": index}
         written = load(directory).export(
             output or None,
             to,
@@ -69,10 +75,8 @@ def export(
             progress=progress,
             force=force,
             threads=threads,
-            neighbours=neighbours,
-            dsn=dsn,
-            table=table,
-            index=index,
+            name=directory.resolve().name,
+            **{option: value for option, value in own.items() if value},
         )
         place = "standard output" if output == "-" else written.target
         size = f", {format_size(written.bytes)}" if written.bytes is not None else ""

@@ -1,4 +1,4 @@
-"""Vectors as they lie in memory, with their terms: a directory for NumPy, a file of safetensors."""
+"""Export vectors in binary: a directory of .npy files, or one file of safetensors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +16,14 @@ from pyke.use.export.rows import Options, Outcome, Rows
 
 
 def npy(rows: Rows, target: str, options: Options) -> Outcome:
-    """A directory with the vectors and the terms, one per line."""
+    """Write a directory with the vectors and the terms, one per line."""
     contents: dict[str, Content] = {
         "vectors.npy": _npy(rows),
-        "terms.txt": (part.terms.blob.data for part in rows.parts()),
+        "terms.txt": _terms(rows),
         "term_offsets.npy": rows.term_offsets,
     }
-    write_directory(
-        Path(target),
-        contents,
-        {"format": "pyke-vectors", "terms": len(rows), "dimensions": rows.dimensions},
-        options.force,
-    )
+    manifest = {"format": "pyke-vectors", "terms": len(rows), "dimensions": rows.dimensions}
+    write_directory(Path(target), contents, manifest, options.force)
     return Outcome()
 
 
@@ -44,34 +41,34 @@ def _vectors(rows: Rows) -> Iterator[Block]:
         yield part.vectors.astype("<f4", copy=False).data.cast("B")
 
 
+def _terms(rows: Rows) -> Iterator[Block]:
+    """The terms, a line break after each; a second pass, after the vectors."""
+    for part in rows.silent.parts():
+        yield part.terms.blob.data
+
+
 def safetensors(rows: Rows, target: str, options: Options) -> Outcome:
-    """Three tensors: vectors, terms (bytes of UTF-8, each term followed by a line break), term_offsets."""
+    """Write three tensors: vectors, terms (UTF-8, a line break after each) and term_offsets."""
     write_stream(target, _safetensors(rows, rows.term_offsets), options.force, options.threads)
     return Outcome()
 
 
 def _safetensors(rows: Rows, offsets: Offsets) -> Iterator[Block]:
-    """The library would hold it all in memory; the format is a header in JSON and the bytes."""
-    shapes = {  # in the order of the sizes of their numbers, so that all lie where processors like them
+    """The blocks of a file: a header in JSON and the tensors. The library needs all in memory."""
+    shapes = {  # the widest numbers first, to keep all tensors aligned
         "term_offsets": ("I64", (len(offsets),), 8 * len(offsets)),
         "vectors": ("F32", (len(rows), rows.dimensions), 4 * len(rows) * rows.dimensions),
         "terms": ("U8", (int(offsets[-1]),), int(offsets[-1])),
     }
-    header, end = (
-        {
-            "__metadata__": {
-                "format": "pyke",
-                "term i": "terms[term_offsets[i] : term_offsets[i + 1] - 1]",
-            }
-        },
-        0,
-    )
+    how = {"format": "pyke", "term i": "terms[term_offsets[i] : term_offsets[i + 1] - 1]"}
+    header: dict[str, Any] = {"__metadata__": how}
+    end = 0
     for name, (kind, shape, size) in shapes.items():
-        header[name] = {"dtype": kind, "shape": shape, "data_offsets": (end, end + size)}  # type: ignore[dict-item]
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": (end, end + size)}
         end += size
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little") + text
     yield offsets.astype("<i8").data.cast("B")
     yield from _vectors(rows)
-    yield from (part.terms.blob.data for part in rows.parts())
+    yield from _terms(rows)

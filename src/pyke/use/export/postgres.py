@@ -1,7 +1,8 @@
-"""Rows into a table of PostgreSQL with a column of pgvector, by binary COPY: all of them or none."""
+"""Export to PostgreSQL: one table with a pgvector column, filled by binary COPY."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,95 +10,120 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyke.core.arrow import (
+    byte_strings,
+    concatenated,
+    join_columns,
+    require_pyarrow,
+    rows_as_bytes,
+)
 from pyke.errors import DataError, MissingLibrary, OutputExists, UsageError, WriteError
 from pyke.graph.terms import Texts
-from pyke.use.export.rows import (
-    Options,
-    Outcome,
-    Part,
-    Rows,
-    all_bytes,
-    as_binary,
-    need_pyarrow,
-    of_width,
-    side_by_side,
-    texts_as_binary,
-)
+from pyke.use.export.rows import Options, Outcome, Part, Rows, texts_as_bytes
 
 if TYPE_CHECKING:
     import psycopg
     import pyarrow as pa
     from psycopg import sql
 
-MOST_DIMENSIONS, MOST_INDEXED = 16_000, 2_000  # of pgvector's type, and of its HNSW
-LONGEST_INDEXED = 2_600  # bytes of a text in a B-tree, which takes a third of a page
-LONGEST_NAME = 63
-SECONDS_TO_CONNECT = 10
-MARK = "Written by pyke export."  # the table's comment: what has another one is not replaced
+PURPOSE = "export to PostgreSQL"
+MAX_DIMENSIONS, MAX_INDEXED_DIMENSIONS = 16_000, 2_000  # of pgvector, and of its HNSW index
+MAX_INDEXED_BYTES = 2_600  # of a text in a B-tree: a third of a page
+MAX_NAME_BYTES = 63
+CONNECT_SECONDS = 10
+COMMENT = "Written by pyke export."  # of the table; tables with another comment are never replaced
+COLUMNS = """id int PRIMARY KEY, term text NOT NULL, label text, types text[] NOT NULL,
+embedding vector({}) NOT NULL"""
 
-# COPY's binary format: a signature, flags and the length of an extension; then tuples; then a count of −1.
+# COPY's binary format: a signature, flags and the length of an extension; then tuples; then a count
+# of −1.
 HEADER, TRAILER = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 FIELDS = 5
-TEXT_TYPE = 25  # its number in every PostgreSQL
+TEXT_TYPE = 25  # the object id of `text` in every PostgreSQL
 
 
-def postgres(rows: Rows, _target: str, options: Options) -> Outcome:
-    """Makes the table and fills it, in one transaction."""
-    need_pyarrow()
-    table = _table_name(options.table)
-    _check(rows, options)
+def postgres(
+    rows: Rows, _target: str, options: Options, *, dsn: str = "", table: str = "", index: str = ""
+) -> Outcome:
+    """Create the table and fill it, in one transaction."""
+    require_pyarrow(PURPOSE)
+    table = table or default_table(options.name)
+    name = _identifier(table)
+    _check(rows.dimensions, index)
     nuls = _Nuls()
-    with _transaction(options.dsn) as connection:
-        _make_table(connection, table, rows.dimensions, options)
+    with _transaction(dsn) as connection:
+        _create_extension(connection)
+        if options.force:
+            _drop_own(connection, name, table)
+        _create_table(connection, name, rows.dimensions)
         with (
             connection.cursor() as cursor,
-            cursor.copy(_sql("COPY {} FROM STDIN (FORMAT BINARY)", table)) as copy,
+            cursor.copy(_sql("COPY {} FROM STDIN (FORMAT BINARY)", name)) as copy,
         ):
             copy.write(HEADER)
             for part in rows.parts():
                 copy.write(_tuples(part, nuls))
             copy.write(TRAILER)
-        _index(connection, table, rows, options)
-        place = f"{options.table} of the database {connection.info.dbname}"
-        query = _query(connection, table, rows)
-    note = (
-        f"{nuls.texts:,} texts had characters of code 0, which are written as question marks."
-        if nuls.texts
-        else ""
-    )
+        rows.progress.stage("indexing")
+        _create_indexes(connection, name, rows, index)
+        place = f"{table} of the database {connection.info.dbname}"
+        query = _query(connection, name, rows)
+    note = ""
+    if nuls.texts:
+        note = f"{nuls.texts:,} texts had NUL characters; they are replaced by question marks."
     return Outcome(nuls.texts, note, place, query)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+def default_table(name: str) -> str:
+    """A table name made of the name of an embedding directory; it needs no quotes in SQL.
+
+    Examples
+    --------
+    >>> default_table("Codex-M"), default_table("2024")
+    ('codex_m', '_2024')
+    """
+    table = re.sub(r"\W+", "_", name.lower()).strip("_")
+    table = f"_{table}" if table[:1].isdigit() else table
+    return table.encode()[:MAX_NAME_BYTES].decode("utf-8", "ignore")
+
+
+# --------------------------------------------------------------------------------------------------
 # The database
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
-def _check(rows: Rows, options: Options) -> None:
-    if rows.dimensions > MOST_DIMENSIONS:
+def _check(dimensions: int, index: str) -> None:
+    """Raise an error if pgvector cannot store or index the vectors."""
+    if dimensions > MAX_DIMENSIONS:
         raise DataError(
-            f"the vectors have {rows.dimensions:,} dimensions; pgvector takes at most {MOST_DIMENSIONS:,}. Embed with fewer of them."
+            f"the vectors have {dimensions:,} dimensions; pgvector takes at most "
+            f"{MAX_DIMENSIONS:,}. Embed with fewer `dimensions`."
         )
-    if options.index not in ("", "hnsw"):
-        raise UsageError(f"--index is {options.index!r}; it can be: hnsw")
-    if options.index and rows.dimensions > MOST_INDEXED:
+    if index not in ("", "hnsw"):
+        raise UsageError(f'`index` is {index!r}; the only index is "hnsw"')
+    if index and dimensions > MAX_INDEXED_DIMENSIONS:
         raise DataError(
-            f"the vectors have {rows.dimensions:,} dimensions; an HNSW index takes at most {MOST_INDEXED:,}. Leave --index out."
+            f"the vectors have {dimensions:,} dimensions; an HNSW index takes at most "
+            f"{MAX_INDEXED_DIMENSIONS:,}. Omit `index`."
         )
 
 
-def _table_name(name: str) -> sql.Identifier:
+def _identifier(table: str) -> sql.Identifier:
+    """The quoted name of a table, or of a schema and a table."""
     try:
         from psycopg import sql
     except ImportError:
-        raise MissingLibrary("psycopg", "export to PostgreSQL", "export") from None
-    parts = name.split(".")
+        raise MissingLibrary("psycopg", PURPOSE, "export") from None
+    if not table:
+        raise UsageError('`to="postgres"` needs `table`, the table to create')
+    parts = table.split(".")
     if len(parts) > 2 or not all(
-        0 < len(part.encode("utf-8", "replace")) <= LONGEST_NAME and part.isprintable()
+        0 < len(part.encode("utf-8", "replace")) <= MAX_NAME_BYTES and part.isprintable()
         for part in parts
     ):
         raise UsageError(
-            f"--table is {name!r}; it must be a table, or schema.table, each name of 1 to {LONGEST_NAME} bytes"
+            f"`table` is {table!r}; it must be a table or schema.table, each name with 1 to "
+            f"{MAX_NAME_BYTES} bytes"
         )
     return sql.Identifier(*parts)
 
@@ -110,119 +136,127 @@ def _sql(text: str, *parts: Any) -> sql.Composed:
 
 @contextmanager
 def _transaction(dsn: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection whose work counts when the block ends well. Errors of the database come out as ours, without the password."""
+    """A connection that commits at the end of the block; errors never show the password."""
     import psycopg
     from psycopg import errors
 
     try:
         parameters = {
-            "connect_timeout": SECONDS_TO_CONNECT,
+            "connect_timeout": CONNECT_SECONDS,
             **psycopg.conninfo.conninfo_to_dict(dsn),
             "client_encoding": "utf8",
         }
-    except (psycopg.Error, UnicodeError):  # whose text may hold the password
+    except (psycopg.Error, UnicodeError):  # its text may contain the password
         raise UsageError(
-            "--dsn is no connection string of PostgreSQL; it looks like postgresql://user@host:5432/database"
+            "`dsn` is not a connection string of PostgreSQL; an example is "
+            "postgresql://user@host:5432/database"
         ) from None
     try:
         with psycopg.connect(**parameters) as connection:
             yield connection
     except errors.DuplicateTable as error:
-        raise OutputExists(f"{error.diag.message_primary}; --force replaces it") from None
-    except (psycopg.Error, UnicodeError) as error:  # the latter for names of hosts that cannot be
+        message = f"{error.diag.message_primary}; pass `force=True` to replace it"
+        raise OutputExists(message) from None
+    except (psycopg.Error, UnicodeError) as error:  # UnicodeError: an invalid host name
         text = " ".join(str(error).split())
         if password := parameters.get("password"):
             text = text.replace(str(password), "…")
         raise WriteError(
-            f"cannot write to PostgreSQL: {text.rstrip('.?')}. Nothing was changed in it."
+            f"cannot write to PostgreSQL: {text.rstrip('.?')}. The database is unchanged."
         ) from None
 
 
-def _make_table(
-    connection: psycopg.Connection[Any], table: sql.Identifier, dimensions: int, options: Options
-) -> None:
-    from psycopg import errors, sql
+def _create_extension(connection: psycopg.Connection[Any]) -> None:
+    """Add pgvector to the database."""
+    from psycopg import errors
 
     try:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
     except errors.InsufficientPrivilege:
         raise WriteError(
-            "this user may not add pgvector to the database: let its owner run CREATE EXTENSION vector"
+            "this user may not add pgvector to the database; ask its owner to run "
+            "CREATE EXTENSION vector"
         ) from None
     except (errors.UndefinedFile, errors.FeatureNotSupported):
         raise WriteError(
-            "the server has no pgvector: install it there (packages are called postgresql-NN-pgvector)"
+            "the server does not have pgvector; install it there "
+            "(its packages are named postgresql-NN-pgvector)"
         ) from None
-    if options.force:
-        _drop_own(connection, table, options.table)
-    columns = "id int PRIMARY KEY, term text NOT NULL, label text, types text[] NOT NULL, embedding vector({}) NOT NULL"
-    connection.execute(_sql(f"CREATE TABLE {{}} ({columns})", table, sql.Literal(dimensions)))
-    connection.execute(_sql("COMMENT ON TABLE {} IS {}", table, sql.Literal(MARK)))
+
+
+def _create_table(
+    connection: psycopg.Connection[Any], table: sql.Identifier, dimensions: int
+) -> None:
+    from psycopg import sql
+
+    connection.execute(_sql(f"CREATE TABLE {{}} ({COLUMNS})", table, sql.Literal(dimensions)))
+    connection.execute(_sql("COMMENT ON TABLE {} IS {}", table, sql.Literal(COMMENT)))
 
 
 def _drop_own(connection: psycopg.Connection[Any], table: sql.Identifier, name: str) -> None:
-    """Drops the table if it is there and ours."""
+    """Drop the table if it exists; an error if `pyke export` did not write it."""
     find = "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE oid = to_regclass(%s)"
     found = connection.execute(find, [table.as_string(connection)]).fetchone()
-    if found and found[0] != MARK:
+    if found and found[0] != COMMENT:
         raise OutputExists(
-            f"{name} exists and was not written by pyke export; it is not replaced. Choose another --table."
+            f"{name} exists and was not written by pyke export; it is not replaced. "
+            "Choose another `table`."
         )
     connection.execute(_sql("DROP TABLE IF EXISTS {}", table))
 
 
-def _index(
-    connection: psycopg.Connection[Any], table: sql.Identifier, rows: Rows, options: Options
+def _create_indexes(
+    connection: psycopg.Connection[Any], table: sql.Identifier, rows: Rows, index: str
 ) -> None:
-    """After the rows are there, which is faster than row by row."""
-    rows.progress.stage("indexing")
+    """Create the indexes; faster after all rows are inserted."""
     longest = int(np.diff(rows.term_offsets).max())
-    connection.execute(
-        _sql(
-            "CREATE INDEX ON {} USING hash (term)"
-            if longest > LONGEST_INDEXED
-            else "ALTER TABLE {} ADD UNIQUE (term)",
-            table,
-        )
-    )
-    if options.index:
+    if longest > MAX_INDEXED_BYTES:
+        connection.execute(_sql("CREATE INDEX ON {} USING hash (term)", table))
+    else:
+        connection.execute(_sql("ALTER TABLE {} ADD UNIQUE (term)", table))
+    if index:
         connection.execute(_sql("CREATE INDEX ON {} USING hnsw (embedding vector_l2_ops)", table))
     connection.execute(_sql("ANALYZE {}", table))
 
 
 def _query(connection: psycopg.Connection[Any], table: sql.Identifier, rows: Rows) -> str:
-    """How to ask for the neighbours of a term, the first one here."""
+    """SQL for the neighbours of the first term."""
     from psycopg import sql
 
     term = sql.Literal(rows.embedding.terms[rows.ids[0]].replace("\0", "?"))
-    query = """SELECT term, label, embedding <-> (SELECT embedding FROM {0} WHERE term = {1}) AS distance
-FROM {0} WHERE term <> {1} ORDER BY distance LIMIT 10;"""
+    query = (
+        "SELECT term, label, "
+        "embedding <-> (SELECT embedding FROM {0} WHERE term = {1}) AS distance\n"
+        "FROM {0} WHERE term <> {1} ORDER BY distance LIMIT 10;"
+    )
     return str(_sql(query, table, term).as_string(connection))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Bytes of COPY: a tuple is a count of fields, and each field a length, −1 for null, and its bytes. All numbers have their high byte first.
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
+# Bytes of COPY: a tuple is a count of fields, then each field: its length (−1 for null) and bytes.
+# Numbers are big-endian.
+# --------------------------------------------------------------------------------------------------
 
 
 class _Nuls:
-    """Texts of PostgreSQL have no character of code 0: a question mark takes its place, and the text is counted."""
+    """Replaces NUL characters, which PostgreSQL rejects, by question marks; counts the texts."""
 
     def __init__(self) -> None:
         self.texts = 0
 
-    def without(self, texts: Texts) -> pa.Array:
+    def replaced(self, texts: Texts) -> pa.Array:
+        """Texts without NUL characters, as Arrow byte strings."""
         places = np.flatnonzero(texts.blob == 0)
         if len(places):
             self.texts += len(np.unique(np.searchsorted(texts.offsets, places, "right")))
             blob = texts.blob.copy()
             blob[places] = ord("?")
             texts = Texts(blob, texts.offsets)
-        return texts_as_binary(texts)
+        return texts_as_bytes(texts)
 
 
 def _tuples(part: Part, nuls: _Nuls) -> memoryview:
-    """The rows of a part: id, term, label, types, vector."""
+    """The rows of a part as tuples: id, term, label, types, vector."""
     count, dimensions = part.vectors.shape
     begin = np.tile(
         np.array([(FIELDS, 4, 0)], [("fields", ">i2"), ("size", ">i4"), ("id", ">i4")]), count
@@ -242,29 +276,29 @@ def _tuples(part: Part, nuls: _Nuls) -> memoryview:
         dimensions,
         part.vectors,
     )
-    terms = nuls.without(part.terms)
+    terms = nuls.replaced(part.terms)
     labels, labelled = part.labels
-    names = nuls.without(labels)
+    names = nuls.replaced(labels)
     label_sizes = np.where(labelled, _sizes(names), -1)
     columns = (
-        of_width(begin),
+        rows_as_bytes(begin),
         _number(_sizes(terms)),
         terms,
         _number(label_sizes),
         names,
         *_arrays(part, nuls),
-        of_width(vectors),
+        rows_as_bytes(vectors),
     )
-    return all_bytes(side_by_side(*columns))
+    return concatenated(join_columns(*columns))
 
 
 def _arrays(part: Part, nuls: _Nuls) -> tuple[pa.Array, pa.Array]:
-    """The types as arrays of texts, in two columns: sizes, and the elements, each with its length before it."""
+    """The types as arrays of texts, in two columns: array headers, and elements with lengths."""
     classes, offsets = part.types
-    texts = nuls.without(classes)
-    elements = side_by_side(_number(_sizes(texts)), texts) if len(texts) else texts
+    texts = nuls.replaced(classes)
+    elements = join_columns(_number(_sizes(texts)), texts) if len(texts) else texts
     ends = np.append(np.int64(0), np.cumsum(_sizes(elements)))
-    by_row = as_binary(np.frombuffer(all_bytes(elements), np.uint8), ends[offsets])
+    by_row = byte_strings(np.frombuffer(concatenated(elements), np.uint8), ends[offsets])
     counts = np.diff(offsets)
     names = ("size", "axes", "nulls", "type", "count", "first")
     heads = np.zeros(len(counts), [(name, ">i4") for name in names])
@@ -275,14 +309,14 @@ def _arrays(part: Part, nuls: _Nuls) -> tuple[pa.Array, pa.Array]:
         counts,
         1,
     )
-    return of_width(heads), by_row
+    return rows_as_bytes(heads), by_row
 
 
 def _number(values: NDArray[Any]) -> pa.Array:
-    """Four bytes each."""
-    return of_width(values.astype(">i4"))
+    """Numbers of four bytes."""
+    return rows_as_bytes(values.astype(">i4"))
 
 
 def _sizes(strings: pa.Array) -> NDArray[np.int64]:
-    """How many bytes each string has."""
+    """The number of bytes of each string."""
     return np.diff(np.frombuffer(strings.buffers()[1], np.int64)[: len(strings) + 1])

@@ -1,9 +1,9 @@
-"""What leaves an embedding: chosen terms with their vectors, labels and types, part by part."""
+"""The terms to export, with their vectors, labels and types, in parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,45 +11,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Floats, Ids, Offsets, positions, ranges
+from pyke.core.arrow import byte_strings
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
-from pyke.errors import DataError, MissingLibrary, UsageError
+from pyke.errors import DataError, UsageError
 from pyke.graph.terms import Texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PART_BYTES = (
-    4 << 20
-)  # of vectors, terms, labels and types: as text some three times as much, and that on each thread
+# Bytes of vectors, terms, labels and types. Each thread holds a part, and its text is about three
+# times as large.
+PART_BYTES = 4 << 20
 ONLY = ("all", "typed", "entities", "predicates")
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to write; the last four are of single formats."""
+    """The options that every format takes.
+
+    Attributes
+    ----------
+    force
+        Replace an existing target.
+    threads
+        Threads that format and compress.
+    name
+        What the embedding is called; a database uses it as the default name of the table.
+    """
 
     force: bool = False
     threads: int = 1
-    neighbours: int = 0
-    dsn: str = ""
-    table: str = ""
-    index: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a user wants to know of an export: `altered` texts could not be written as they are, and `note` says how they are written."""
+    """What a writer reports.
+
+    Attributes
+    ----------
+    altered
+        The number of texts that the format cannot represent exactly.
+    note
+        How the altered texts were written.
+    target
+        Where the rows are, if this differs from the given target.
+    query
+        SQL that finds the neighbours of a term.
+    """
 
     altered: int = 0
     note: str = ""
-    target: str = ""  # if it is not what was asked for
-    query: str = ""  # SQL for neighbours
+    target: str = ""
+    query: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The chosen terms of an embedding, in the order of their ids."""
+    """The terms of an embedding to export, in the order of their ids."""
 
     embedding: Embedding
     ids: Ids
@@ -65,26 +85,29 @@ class Rows:
 
     @property
     def vectors(self) -> Floats:
-        """All vectors: those of the embedding, or a copy of some of them."""
-        return (
-            self.embedding.vectors
-            if len(self) == len(self.embedding)
-            else self.embedding.vectors[self.ids]
-        )
+        """The vectors of all rows; a copy unless every term is exported."""
+        vectors = self.embedding.vectors
+        return vectors if len(self) == len(self.embedding) else vectors[self.ids]
 
     @property
     def term_offsets(self) -> Offsets:
-        """Where each term begins in the terms of all parts, and the end."""
+        """Where each term starts in the concatenated terms of all parts, then the end."""
         sizes = np.diff(self.embedding.terms.offsets)[self.ids]
         return np.append(np.int64(0), np.cumsum(sizes, dtype=np.int64))
 
     @cached_property
     def typed(self) -> Ids:
-        """The subject of each type, in one piece to be searched."""
+        """The subject of each type, ascending; contiguous for fast search."""
         return np.ascontiguousarray(self.embedding.types[:, 0])
 
+    @property
+    def silent(self) -> Rows:
+        """The same rows, for a second pass: `parts` reports no progress."""
+        return replace(self, progress=Progress())
+
     def parts(self, part_bytes: int = PART_BYTES) -> Iterator[Part]:
-        """The rows in parts of about so many bytes of vectors and texts."""
+        """The rows in parts of about `part_bytes` bytes of vectors and texts."""
+        self.progress.stage("writing", len(self), "terms")
         ends = np.cumsum(self._sizes()[self.ids])
         borders = np.unique(
             np.searchsorted(ends, np.arange(part_bytes, ends[-1], part_bytes), "right")
@@ -95,7 +118,7 @@ class Rows:
                 self.progress.advance(int(np.searchsorted(self.ids, ids[-1])) + 1)
 
     def _sizes(self) -> Offsets:
-        """The bytes of each term of the embedding: its vector, itself, its label and its types."""
+        """Bytes of each term of the embedding: vector, term, label and types."""
         e = self.embedding
         terms = np.diff(e.terms.offsets)
         sizes = terms + 4 * self.dimensions
@@ -106,46 +129,43 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some rows."""
+    """A part of the rows."""
 
     rows: Rows
     ids: Ids
 
     @cached_property
     def vectors(self) -> Floats:
-        """(rows, dimensions)."""
+        """The vectors: (rows, dimensions)."""
         return np.ascontiguousarray(self.rows.embedding.vectors[_as_slice(self.ids)])
 
     @cached_property
     def terms(self) -> Texts:
-        """One per row."""
-        return taken(self.rows.embedding.terms, self.ids)
+        """The term of each row."""
+        return select(self.rows.embedding.terms, self.ids)
 
     @cached_property
     def labels(self) -> tuple[Texts, NDArray[np.bool_]]:
-        """One per row, empty where there is none; and where there is one."""
+        """The label of each row, empty if missing, and whether the row has a label."""
         at = positions(self.ids, self.rows.embedding.labelled)
         present = at >= 0
-        found = taken(self.rows.embedding.labels, at[present])
+        found = select(self.rows.embedding.labels, at[present])
         sizes = np.zeros(len(self.ids), np.int64)
         sizes[present] = np.diff(found.offsets)
         return Texts(found.blob, np.append(np.int64(0), np.cumsum(sizes))), present
 
     @cached_property
     def types(self) -> tuple[Texts, Offsets]:
-        """The classes of all rows, one behind the other; those of row i are offsets[i] : offsets[i + 1]."""
-        starts, ends = (
-            np.searchsorted(self.rows.typed, self.ids, "left"),
-            np.searchsorted(self.rows.typed, self.ids, "right"),
-        )
-        classes = self.rows.embedding.types[:, 1][ranges(starts, ends - starts)]
-        return taken(self.rows.embedding.terms, classes), np.append(
-            np.int64(0), np.cumsum(ends - starts)
-        )
+        """Concatenated classes of all rows; row i has offsets[i] : offsets[i + 1]."""
+        starts = np.searchsorted(self.rows.typed, self.ids, "left")
+        counts = np.searchsorted(self.rows.typed, self.ids, "right") - starts
+        classes = self.rows.embedding.types[:, 1][ranges(starts, counts)]
+        offsets = np.append(np.int64(0), np.cumsum(counts))
+        return select(self.rows.embedding.terms, classes), offsets
 
 
 def choose(embedding: Embedding, only: str, progress: Progress) -> Rows:
-    """The rows that `only` names: all; typed subjects; entities (neither predicate nor class); predicates."""
+    """The rows that `only` selects; entities are neither predicates nor classes."""
     ids: Ids
     if only == "all":
         ids = np.arange(len(embedding), dtype=np.int32)
@@ -156,14 +176,14 @@ def choose(embedding: Embedding, only: str, progress: Progress) -> Rows:
     elif only == "predicates":
         ids = embedding.predicates
     else:
-        raise UsageError(f"--only is {only!r}; it can be: {', '.join(ONLY)}")
+        raise UsageError(f"`only` is {only!r}; it must be one of: {', '.join(ONLY)}")
     if not len(ids):
-        raise DataError(f"no term is left by --only {only}; --only all takes every term")
+        raise DataError(f'`only="{only}"` selects no terms; `only="all"` exports every term')
     return Rows(embedding, ids, progress)
 
 
-def taken(texts: Texts, ids: NDArray[np.integer[Any]]) -> Texts:
-    """Some of the texts, in the order of the ids."""
+def select(texts: Texts, ids: NDArray[np.integer[Any]]) -> Texts:
+    """The texts with these ids, in their order."""
     at = _as_slice(ids)
     starts, ends = texts.offsets[:-1][at], texts.offsets[1:][at]
     sizes = ends - starts
@@ -176,64 +196,15 @@ def taken(texts: Texts, ids: NDArray[np.integer[Any]]) -> Texts:
 
 
 def _as_slice(ids: NDArray[np.integer[Any]]) -> Any:
-    """Ids that follow one another as a slice, which copies nothing."""
+    """Consecutive ids as a slice, which avoids a copy."""
     if len(ids) and ids[-1] - ids[0] == len(ids) - 1 and bool((np.diff(ids) == 1).all()):
         return slice(int(ids[0]), int(ids[-1]) + 1)
     return ids
 
 
-def need_pyarrow() -> None:
-    """Raises MissingLibrary if pyarrow is not installed."""
-    try:
-        import pyarrow.compute  # noqa: F401
-    except ImportError:
-        raise MissingLibrary("pyarrow", "this format", "export") from None
-
-
-def as_binary(blob: NDArray[Any], offsets: Offsets) -> pa.Array:
-    """Byte strings of Arrow, without a copy: string i is blob[offsets[i] : offsets[i + 1]]."""
-    import pyarrow as pa
-
-    buffers = [
-        None,
-        pa.py_buffer(np.ascontiguousarray(offsets, np.int64)),
-        pa.py_buffer(np.ascontiguousarray(blob)),
-    ]
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
-
-
-def texts_as_binary(texts: Texts) -> pa.Array:
-    """Texts as byte strings of Arrow, without their line breaks."""
+def texts_as_bytes(texts: Texts) -> pa.Array:
+    """Texts as Arrow byte strings, without their final line breaks."""
     kept = np.ones(len(texts.blob), bool)
     filled = np.diff(texts.offsets) > 0
     kept[texts.offsets[1:][filled] - 1] = False
-    return as_binary(texts.blob[kept], texts.offsets - np.append(np.int64(0), np.cumsum(filled)))
-
-
-def of_width(rows: NDArray[Any]) -> pa.Array:
-    """The rows of an array as byte strings of Arrow."""
-    width = rows.itemsize * int(np.prod(rows.shape[1:]))
-    return as_binary(
-        np.ascontiguousarray(rows).view(np.uint8).reshape(-1), np.arange(len(rows) + 1) * width
-    )
-
-
-def side_by_side(*columns: Any) -> pa.Array:
-    """Columns of byte strings (a single one stands in every row), joined row by row."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = pa.large_binary()
-    return pc.binary_join_element_wise(
-        *(pa.scalar(c, kind) if isinstance(c, bytes) else c for c in columns), pa.scalar(b"", kind)
-    )
-
-
-def all_bytes(strings: pa.Array) -> memoryview:
-    """The byte strings of an array, one behind the other."""
-    _, offsets, data = strings.buffers()
-    return (
-        memoryview(data)[: np.frombuffer(offsets, np.int64)[len(strings)]]
-        if len(strings)
-        else memoryview(b"")
-    )
+    return byte_strings(texts.blob[kept], texts.offsets - np.append(np.int64(0), np.cumsum(filled)))

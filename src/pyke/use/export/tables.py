@@ -1,10 +1,8 @@
-"""Rows that pyarrow writes: Parquet, and text with numbers as short as they can be without losing a bit."""
+"""Export with pyarrow: Parquet, and text with the shortest decimals that lose no bit."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,22 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.core.files import Content, new_file, write_directory, write_stream
+from pyke.core.arrow import concatenated, join_columns, require_pyarrow, rows_as_bytes
+from pyke.core.files import Block, Content, write_directory, write_stream
 from pyke.core.parallel import in_order
-from pyke.core.progress import Progress
-from pyke.errors import DamagedStore, DataError
+from pyke.core.tables import number_lines, parquet_blocks, quoted, separated_text
+from pyke.errors import DamagedStore, DataError, UsageError
 from pyke.graph.terms import Texts
-from pyke.use.export.rows import (
-    Options,
-    Outcome,
-    Part,
-    Rows,
-    all_bytes,
-    need_pyarrow,
-    of_width,
-    side_by_side,
-    texts_as_binary,
-)
+from pyke.use.export.rows import Options, Outcome, Part, Rows, texts_as_bytes
 from pyke.use.figures import project
 from pyke.use.neighbours import search
 
@@ -35,16 +24,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 GROUP_BYTES = 32 << 20  # of a row group of Parquet
+MAX_NEIGHBOURS = 256
+PURPOSE = "this export format"
+
+PROJECTOR_CONFIG = b"""embeddings {
+  tensor_name: "pyke"
+  tensor_path: "tensors.tsv"
+  metadata_path: "metadata.tsv"
+}
+"""
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Parquet
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def parquet(rows: Rows, target: str, options: Options) -> Outcome:
-    """Term, label, types and vector."""
-    need_pyarrow()
+    """Write term, label, types and vector as Parquet."""
+    require_pyarrow(PURPOSE)
 
     def columns(part: Part) -> dict[str, Any]:
         return {
@@ -54,103 +52,93 @@ def parquet(rows: Rows, target: str, options: Options) -> Outcome:
             "vector": _lists(part.vectors),
         }
 
-    _write_parquet(rows, target, options, columns)
+    write_stream(target, _parquet_blocks(rows, columns), options.force)
     return Outcome()
 
 
-def atlas(rows: Rows, target: str, options: Options) -> Outcome:
-    """What Embedding Atlas shows: a text and a class, a place on the map, and the nearest rows by number."""
-    need_pyarrow()
+def atlas(rows: Rows, target: str, options: Options, *, neighbours: int = 0) -> Outcome:
+    """Write Parquet for Embedding Atlas: term, label, type, map position, nearest rows, vector."""
+    require_pyarrow(PURPOSE)
     import pyarrow.compute as pc
 
-    prepared: dict[str, Any] = {}
+    if not 0 <= neighbours <= MAX_NEIGHBOURS:
+        raise UsageError(f"`neighbours` is {neighbours}; it must be from 0 to {MAX_NEIGHBOURS}")
 
-    def columns(part: Part) -> dict[str, Any]:
-        if not prepared:  # when the target is known to be writable
-            prepared.update(_map_of(rows, options))
-        at = slice(*np.searchsorted(rows.ids, [part.ids[0], part.ids[-1] + 1]))
-        terms = _strings(part.terms)
-        made = {
-            "term": terms,
-            "label": pc.coalesce(_labels(part), terms),
-            "type": _first_types(part),
-        }
-        return (
-            made
-            | {name: column[at] for name, column in prepared.items()}
-            | {"vector": _lists(part.vectors)}
-        )
+    def blocks() -> Iterator[Block]:  # computes the map once the target is known to be writable
+        positions = _map_columns(rows, neighbours, options.threads)
 
-    _write_parquet(rows, target, options, columns)
+        def columns(part: Part) -> dict[str, Any]:
+            at = slice(*np.searchsorted(rows.ids, [part.ids[0], part.ids[-1] + 1]))
+            terms = _strings(part.terms)
+            return {
+                "term": terms,
+                "label": pc.coalesce(_labels(part), terms),
+                "type": _first_types(part),
+                **{name: column[at] for name, column in positions.items()},
+                "vector": _lists(part.vectors),
+            }
+
+        yield from _parquet_blocks(rows, columns)
+
+    write_stream(target, blocks(), options.force)
     return Outcome()
 
 
-def _map_of(rows: Rows, options: Options) -> dict[str, Any]:
-    """Two principal components of all rows, and their neighbours if they are wanted."""
+def _map_columns(rows: Rows, neighbours: int, threads: int) -> dict[str, Any]:
+    """Two principal components of all rows, and their nearest rows if `neighbours` is not 0."""
     import pyarrow as pa
 
     vectors = rows.vectors
     rows.progress.stage("projection")
-    places = project(vectors)
-    made = {"x": pa.array(places[:, 0]), "y": pa.array(places[:, 1])}
-    k = min(options.neighbours, len(rows) - 1)
+    points = project(vectors)
+    columns = {"x": pa.array(points[:, 0]), "y": pa.array(points[:, 1])}
+    k = min(neighbours, len(rows) - 1)
     if k:
         rows.progress.stage("neighbours", len(rows), "terms")
+        own = np.arange(len(rows))
         nearest = search.nearest_of_many(
-            vectors,
-            vectors,
-            k,
-            np.arange(len(rows)),
-            threads=options.threads,
-            progress=rows.progress,
+            vectors, vectors, k, own, threads=threads, progress=rows.progress
         )
-        ids, distances = (_lists(part) for part in (nearest.ids, np.sqrt(nearest.squares)))
-        made["neighbors"] = pa.StructArray.from_arrays(
-            [ids, distances], ["ids", "distances"]
-        )  # spelt as Embedding Atlas does
-    rows.progress.stage("writing", len(rows), "terms")
-    return made
+        lists = [_lists(nearest.ids), _lists(np.sqrt(nearest.squares))]
+        # Embedding Atlas expects American spelling.
+        columns["neighbors"] = pa.StructArray.from_arrays(lists, ["ids", "distances"])
+    return columns
 
 
-def _write_parquet(
-    rows: Rows, target: str, options: Options, columns: Callable[[Part], dict[str, Any]]
-) -> None:
+def _parquet_blocks(rows: Rows, columns: Callable[[Part], dict[str, Any]]) -> Iterator[Block]:
+    """The bytes of a Parquet file with the columns of each part."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    with new_file(target, options.force) as file:
-        # Arrow does not look at how much was written: a buffered file writes all or raises.
-        buffered = io.BufferedWriter(file)
-        groups = (pa.table(columns(part)) for part in rows.parts(GROUP_BYTES))
-        first = next(groups)
-        # Vectors have no numbers that come again and again, and no least or greatest one that anybody asks for; split by bytes they pack better.
-        texts = [
-            name
-            for name in ("term", "label", "type", "types.list.element")
-            if name.split(".")[0] in first.column_names
-        ]
-        how = {
-            "use_dictionary": texts[1:],
-            "write_statistics": texts,
-            "use_byte_stream_split": ["vector.list.element"],
-        }
-        with pq.ParquetWriter(buffered, first.schema, compression="zstd", **how) as writer:
-            for group in chain([first], groups):
-                writer.write_table(group, row_group_size=len(group))
-        buffered.detach()  # flushes; the file is closed by its owner
+    groups = (pa.table(columns(part)) for part in rows.parts(GROUP_BYTES))
+    first = next(groups)
+    texts = [
+        name
+        for name in ("term", "label", "type", "types.list.element")
+        if name.split(".")[0] in first.column_names
+    ]
+    # The numbers of vectors hardly repeat, and nobody filters by them: no dictionary and no
+    # statistics. Split by bytes they compress better.
+    yield from parquet_blocks(
+        first.schema,
+        chain([first], groups),
+        use_dictionary=texts[1:],
+        write_statistics=texts,
+        use_byte_stream_split=["vector.list.element"],
+    )
 
 
 def _strings(texts: Texts) -> pa.Array:
+    """Texts as Arrow strings."""
     import pyarrow as pa
 
     try:
-        return texts_as_binary(texts).cast(pa.string())
-    except pa.ArrowInvalid as error:  # our reader lets no such text in
-        raise DamagedStore(f"a term or a label is no text: {error}") from None
+        return texts_as_bytes(texts).cast(pa.string())
+    except pa.ArrowInvalid as error:  # the reader accepts valid UTF-8 only
+        raise DamagedStore(f"a term or a label is not valid UTF-8: {error}") from None
 
 
 def _labels(part: Part) -> pa.Array:
-    """One per row, or null."""
+    """The label of each row, or null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -159,7 +147,7 @@ def _labels(part: Part) -> pa.Array:
 
 
 def _types(part: Part) -> pa.Array:
-    """A list per row."""
+    """A list of classes per row."""
     import pyarrow as pa
 
     classes, offsets = part.types
@@ -167,7 +155,7 @@ def _types(part: Part) -> pa.Array:
 
 
 def _first_types(part: Part) -> pa.Array:
-    """One per row, or null."""
+    """The first class of each row, or null."""
     import pyarrow as pa
 
     classes, offsets = part.types
@@ -176,89 +164,96 @@ def _first_types(part: Part) -> pa.Array:
 
 
 def _lists(numbers: NDArray[Any]) -> pa.Array:
-    """The rows of an array as lists, however many there are: those of equal sizes have no offsets."""
+    """The rows of an array as lists of fixed size, which need no offsets of 32 bits."""
     import pyarrow as pa
 
     return pa.FixedSizeListArray.from_arrays(pa.array(numbers.reshape(-1)), numbers.shape[1])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Text
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
-def csv(rows: Rows, target: str, options: Options, separator: str = ",") -> Outcome:
-    """A line per term: the term, and a column per dimension."""
-    need_pyarrow()
-    header = separator.join(["term", *(f"d{i}" for i in range(rows.dimensions))]) + "\n"
-
-    def lines(part: Part) -> memoryview:
-        return _lines(part, separator, _quoted(texts_as_binary(part.terms), separator))
-
-    _write_text(rows, target, options, header, lines)
-    return Outcome()
+def csv(rows: Rows, target: str, options: Options) -> Outcome:
+    """Write a line per term: the term, and a column per dimension."""
+    return _separated(",", rows, target, options)
 
 
 def tsv(rows: Rows, target: str, options: Options) -> Outcome:
-    """The same with tabs."""
-    return csv(rows, target, options, "\t")
+    """Write the same as `csv`, separated by tabs."""
+    return _separated("\t", rows, target, options)
+
+
+def _separated(separator: str, rows: Rows, target: str, options: Options) -> Outcome:
+    require_pyarrow(PURPOSE)
+
+    def lines(part: Part) -> memoryview:
+        terms = quoted(separator, texts_as_bytes(part.terms))
+        return number_lines(separator, part.vectors, terms)
+
+    names = ["term", *(f"d{i}" for i in range(rows.dimensions))]
+    blocks = separated_text(separator, names, rows.parts(), lines, options.threads)
+    write_stream(target, blocks, options.force, options.threads)
+    return Outcome()
 
 
 def word2vec(rows: Rows, target: str, options: Options) -> Outcome:
-    """The text format of word2vec."""
-    return _word2vec(rows, target, options, lambda part, keys: _lines(part, " ", keys))
+    """Write the text format of word2vec."""
+    return _word2vec(
+        rows, target, options, lambda part, keys: number_lines(" ", part.vectors, keys)
+    )
 
 
 def word2vec_binary(rows: Rows, target: str, options: Options) -> Outcome:
-    """The binary format of word2vec, byte by byte as gensim writes it."""
-    return _word2vec(
-        rows,
-        target,
-        options,
-        lambda part, keys: all_bytes(
-            side_by_side(keys, b" ", of_width(part.vectors.astype("<f4")))
-        ),
-    )
+    """Write the binary format of word2vec; the bytes equal those that gensim writes."""
+
+    def records(part: Part, keys: pa.Array) -> memoryview:
+        vectors = rows_as_bytes(part.vectors.astype("<f4"))
+        return concatenated(join_columns(keys, b" ", vectors))
+
+    return _word2vec(rows, target, options, records)
 
 
 def _word2vec(
-    rows: Rows, target: str, options: Options, render: Callable[[Part, Any], memoryview]
+    rows: Rows, target: str, options: Options, render: Callable[[Part, pa.Array], memoryview]
 ) -> Outcome:
-    need_pyarrow()
+    require_pyarrow(PURPOSE)
     keys = _Keys()
-    _write_text(
-        rows,
-        target,
-        options,
-        f"{len(rows)} {rows.dimensions}\n",
-        lambda part: render(part, keys.of(part)),
-        keys.check,
-    )
-    note = (
-        f"{keys.altered:,} keys had spaces or control characters, which are written as %20 and the like."
-        if keys.altered
-        else ""
-    )
+
+    def lines(part: Part) -> memoryview:
+        return render(part, keys.of(part))
+
+    def blocks() -> Iterator[Block]:
+        yield f"{len(rows)} {rows.dimensions}\n".encode()
+        yield from in_order(lines, rows.parts(), options.threads)
+        keys.check()
+
+    write_stream(target, blocks(), options.force, options.threads)
+    note = ""
+    if keys.altered:
+        note = f"{keys.altered:,} keys had spaces or control characters; they are percent-encoded."
     return Outcome(keys.altered, note)
 
 
 class _Keys:
-    """Terms as keys that end at a space: characters up to the space are percent-encoded, and counted."""
+    """Keys of word2vec, which end at a space: spaces and control characters are percent-encoded."""
 
     def __init__(self) -> None:
-        self._altered: list[int] = []  # by part: threads do not add to one number
+        self._altered: list[int] = []  # per part: threads must not add to one number
         self._with_percent: list[Any] = []
 
     def of(self, part: Part) -> pa.Array:
+        """The keys of a part's terms."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        keys = texts_as_binary(part.terms)
-        data = np.frombuffer(all_bytes(keys), np.uint8)
-        odd = np.unique(data[data <= ord(" ")])
-        if len(odd):
+        keys = texts_as_bytes(part.terms)
+        data = np.frombuffer(concatenated(keys), np.uint8)
+        special = np.unique(data[data <= ord(" ")])
+        if len(special):
             before = keys
-            for code in odd.tolist():
+            for code in special.tolist():
                 keys = pc.replace_substring(
                     keys, pattern=bytes([code]), replacement=b"%%%02X" % code
                 )
@@ -270,106 +265,53 @@ class _Keys:
 
     @property
     def altered(self) -> int:
+        """The number of keys that differ from their terms."""
         return sum(self._altered)
 
     def check(self) -> None:
-        """Refuses keys that are equal now: what reads them would keep one."""
+        """Raise an error if two terms got the same key: readers would keep one of them."""
         import pyarrow as pa
 
         if self.altered:
             keys = pa.concat_arrays(self._with_percent)
             if len(keys.unique()) < len(keys):
                 raise DataError(
-                    "two terms differ only in how a space is written: in word2vec they would have one key. Other formats keep them apart."
+                    "two terms differ only in how a space is encoded; in word2vec they would "
+                    "share one key. Choose another format."
                 )
 
 
 def projector(rows: Rows, target: str, options: Options) -> Outcome:
-    """What TensorFlow's Embedding Projector loads: tensors, metadata, and the file that names them."""
-    need_pyarrow()
-    import pyarrow.compute as pc
-
-    altered = 0
-
-    def metadata() -> Iterator[memoryview | bytes]:
-        nonlocal altered
-        yield b"term\tlabel\ttype\n"
-        for part in replace(rows, progress=Progress()).parts():
-            terms = _strings(part.terms)
-            columns = []
-            for column in (
-                terms,
-                pc.coalesce(_labels(part), terms),
-                pc.fill_null(_first_types(part), ""),
-            ):
-                cleaned = pc.replace_substring_regex(column, pattern="[\t\r\n]", replacement=" ")
-                altered += pc.sum(pc.not_equal(column, cleaned)).as_py()
-                columns.append(cleaned.cast("large_binary"))
-            term, label, kind = columns
-            yield all_bytes(side_by_side(term, b"\t", label, b"\t", kind, b"\n"))
-
+    """Write a directory for TensorFlow's Embedding Projector: tensors, metadata and its config."""
+    require_pyarrow(PURPOSE)
+    altered: list[int] = []
+    tensors = in_order(lambda part: number_lines("\t", part.vectors), rows.parts(), options.threads)
     contents: dict[str, Content] = {
-        "tensors.tsv": in_order(lambda part: _lines(part, "\t"), rows.parts(), options.threads),
-        "metadata.tsv": metadata(),
-        "projector_config.pbtxt": b'embeddings {\n  tensor_name: "pyke"\n  tensor_path: "tensors.tsv"\n  metadata_path: "metadata.tsv"\n}\n',
+        "tensors.tsv": tensors,
+        "metadata.tsv": _metadata(rows, altered),
+        "projector_config.pbtxt": PROJECTOR_CONFIG,
     }
-    write_directory(
-        Path(target),
-        contents,
-        {"format": "tensorflow-projector", "terms": len(rows), "dimensions": rows.dimensions},
-        options.force,
-    )
-    note = (
-        f"{altered:,} texts had tabs or line breaks, which are written as spaces."
-        if altered
-        else ""
-    )
-    return Outcome(altered, note)
+    manifest = {"format": "tensorflow-projector", "terms": len(rows), "dimensions": rows.dimensions}
+    write_directory(Path(target), contents, manifest, options.force)
+    count = sum(altered)
+    note = ""
+    if count:
+        note = f"{count:,} texts had tabs or line breaks; they are replaced by spaces."
+    return Outcome(count, note)
 
 
-def _nothing() -> None:
-    pass
-
-
-def _write_text(
-    rows: Rows,
-    target: str,
-    options: Options,
-    header: str,
-    lines: Callable[[Part], memoryview],
-    check: Callable[[], None] = _nothing,
-) -> None:
-    def blocks() -> Iterator[bytes | memoryview]:
-        yield header.encode()
-        yield from in_order(lines, rows.parts(), options.threads)
-        check()
-
-    write_stream(target, blocks(), options.force, options.threads)
-
-
-def _lines(part: Part, separator: str, keys: pa.Array | None = None) -> memoryview:
-    """A line per row: the key, if there are keys, and the numbers, each as short as it can be to read back as it was."""
-    import pyarrow as pa
+def _metadata(rows: Rows, altered: list[int]) -> Iterator[Block]:
+    """Lines of term, label and first type; appends the number of altered texts to `altered`."""
     import pyarrow.compute as pc
 
-    count, dimensions = part.vectors.shape
-    numbers = pa.array(part.vectors.reshape(-1)).cast(pa.large_string()).cast(pa.large_binary())
-    rows = pa.LargeListArray.from_arrays(np.arange(count + 1) * dimensions, numbers)
-    joined = pc.binary_join(rows, pa.scalar(separator.encode(), pa.large_binary()))
-    return all_bytes(
-        side_by_side(*((keys, separator.encode()) if keys is not None else ()), joined, b"\n")
-    )
-
-
-def _quoted(texts: pa.Array, separator: str) -> pa.Array:
-    """Fields of CSV: in quotes where they would not be read back otherwise."""
-    import pyarrow.compute as pc
-
-    odd = pc.match_substring_regex(texts, pattern=f'[{separator}"\r\n]')
-    if not pc.any(odd).as_py():
-        return texts
-    return pc.if_else(
-        odd,
-        side_by_side(b'"', pc.replace_substring(texts, pattern=b'"', replacement=b'""'), b'"'),
-        texts,
-    )
+    yield b"term\tlabel\ttype\n"
+    for part in rows.silent.parts():  # a second pass, after the tensors
+        terms = _strings(part.terms)
+        labels, types = pc.coalesce(_labels(part), terms), pc.fill_null(_first_types(part), "")
+        columns = []
+        for column in (terms, labels, types):
+            cleaned = pc.replace_substring_regex(column, pattern="[\t\r\n]", replacement=" ")
+            altered.append(pc.sum(pc.not_equal(column, cleaned)).as_py())
+            columns.append(cleaned.cast("large_binary"))
+        term, label, kind = columns
+        yield concatenated(join_columns(term, b"\t", label, b"\t", kind, b"\n"))
