@@ -1,4 +1,4 @@
-"""What MkDocs asks when it builds the site: the list of how-to pages, the reference of the commands, and how docstrings are to be read."""
+"""MkDocs hooks: list the how-to pages, write the command reference, adapt docstrings."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import Any
 
 import griffe
 
-# As people come to need them; pages that are not named here follow.
-ORDER = ("embed", "info", "plan", "verify", "nearest", "types", "cluster", "plot", "export", "update", "fetch", "lubm", "evaluate", "compare", "tune",
-         "python", "scikit-learn")  # fmt: skip
+# The order of the pages. Pages that are missing here come last.
+ORDER = (
+    *("embed", "info", "plan", "verify"),
+    *("nearest", "types", "cluster", "plot", "export", "update"),
+    *("fetch", "lubm", "evaluate", "compare", "tune", "python", "scikit-learn"),
+)
 HOW_TO = Path(__file__).parent / "how-to"
 MARK = "<!-- commands -->"
 
 
 class OneLiners(griffe.Extension):
-    """Parameters are described as `name : text` here; NumPy has a type there, and the text in a line of its own."""
+    """Convert our `name : text` parameters into NumPy style, with the text on its own line."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Told of everything that has a docstring."""
+        """Convert the docstring of one object."""
         if obj.docstring:
             obj.docstring.value = re.sub(r"(?<=-----\n)(?:.+\n?)+", _spread, obj.docstring.value)
 
@@ -29,7 +32,7 @@ def _spread(section: re.Match[str]) -> str:
 
 
 def on_config(config: Any) -> Any:
-    """Lists the how-to pages."""
+    """List the how-to pages in the navigation."""
     found = {path.stem for path in HOW_TO.glob("*.md")} - {"index"}
     pages = [name for name in ORDER if name in found] + sorted(found - set(ORDER))
     (how_to,) = (entry for entry in config["nav"] if "How to" in entry)
@@ -41,14 +44,11 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Puts the reference where a page has the mark for it."""
-    return (
-        markdown.replace(
-            MARK, "\n".join(_section(name, command) for name, command in _commands().items())
-        )
-        if MARK in markdown
-        else markdown
-    )
+    """Replace the mark of a page by the command reference."""
+    if MARK not in markdown:
+        return markdown
+    sections = [_section(name, command) for name, command in _commands().items()]
+    return markdown.replace(MARK, "\n".join(sections))
 
 
 def _commands() -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _names(option: Any) -> str:
 
 
 def _default(option: Any) -> str:
-    """Where the default is not told in the help."""
+    """Return the default, unless the help text already contains it."""
     shown = (
         option.required
         or option.is_flag
@@ -116,5 +116,5 @@ def _default(option: Any) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text in a table of Markdown."""
+    """Return text that fits into a cell of a Markdown table."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -260,6 +260,18 @@ def test_the_page_of_settings_has_them_all_with_their_defaults() -> None:
     assert told == expected
 
 
+def test_every_file_in_the_architecture_page_exists() -> None:
+    page = (DOCS / "architecture.md").read_text()
+    named = re.findall(r"`((?:[a-z]+/)+[a-z_]+\.py)`", page)
+    homes = (SOURCE / "pyke", ROOT)
+    assert len(named) > 15
+    assert [name for name in named if not any((home / name).is_file() for home in homes)] == []
+    rows = re.findall(r"^\| `([a-z]+)/` \|[^|]*\| (.*) \|$", page, re.MULTILINE)
+    for folder, files in rows:
+        for name in re.findall(r"`([a-z_/.]+)`", files):
+            assert (SOURCE / "pyke" / folder / name).exists(), f"{folder}/{name}"
+
+
 @pytest.mark.parametrize("figure", sorted(DOCS.rglob("*.png")), ids=_name)
 def test_a_figure_is_small_and_shown_somewhere(figure: Path) -> None:
     is_first = figure.name == FIRST_PICTURE

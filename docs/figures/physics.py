@@ -1,4 +1,4 @@
-"""The figures of docs/explanation/physics.md: `python docs/figures/physics.py` draws them anew beside this file."""
+"""Draw the figures of docs/explanation/physics.md: `python docs/figures/physics.py`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def forces() -> Any:
 
 
 def contexts() -> Any:
-    """What is tied to what, for four triples: the paper's springs, and context springs."""
+    """The springs of four triples: the paper's, and context springs."""
     figure = new_figure(9.2, 3.7)
     left, right = figure.subplots(1, 2)
     people, places = ["anna", "heinz"], ["paris", "rome"]
@@ -87,8 +87,9 @@ def _network(
     for group, colour, marker in ((terms, BLUE, "o"), (added, ORANGE, "s")):
         for name, (x, y) in group.items():
             axes.scatter(x, y, s=110, color=colour, marker=marker, zorder=2)
-            axes.annotate(name, (x, y), xytext=(0, 9), textcoords="offset points", ha="center", fontsize=9,
-                          bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85})  # fmt: skip
+            white = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+            place = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center"}
+            axes.annotate(name, (x, y), **place, fontsize=9, bbox=white)
     axes.set_title(title, fontsize=10)
     axes.margins(0.14)
     axes.axis("off")
@@ -103,7 +104,7 @@ def annealing() -> Any:
     for axes, key, title, colour in zip(
         figure.subplots(1, 3),
         ("energy", "objective", "displacement"),
-        ("energy E", "J = Σ d over springs − Σ d over repellers", "all particles together moved"),
+        ("energy E", "J = Σ d over springs − Σ d over repellers", "total displacement"),
         (ORANGE, BLUE, GREEN),
         strict=True,
     ):
@@ -117,23 +118,42 @@ def annealing() -> Any:
 
 
 def family() -> Any:
-    """The running example in two dimensions: at the start, under way, and at rest."""
+    """The running example in two dimensions, after the first, the fifth and the last iteration."""
     figure = new_figure(10.4, 3.8)
     groups = {"male": BLUE, "female": ORANGE}
     for axes, iterations in zip(figure.subplots(1, 3), (1, 5, 1000), strict=True):
         e = pyke.embed(FATHER, dimensions=2, seed=1, max_iterations=iterations)
         type_of = {e.terms[subject]: e.terms[kind].split("#")[-1] for subject, kind in e.types}
-        for term, (x, y) in zip(e.terms, e.vectors, strict=True):
-            axes.scatter(x, y, s=40, color=groups.get(type_of.get(term, ""), GREY), zorder=2)
-            axes.annotate(
-                term.split("#")[-1], (x, y), xytext=(3, 3), textcoords="offset points", fontsize=7
-            )
+        colours = [groups.get(type_of.get(term, ""), GREY) for term in e.terms]
+        axes.scatter(*e.vectors.T, s=40, c=colours, zorder=2)
         done = len(e.manifest["history"])
         axes.set_title(f"after {done} iteration{'s' if done > 1 else ''}", fontsize=10)
-        axes.set_xticks([])
-        axes.set_yticks([])
+        axes.set(xticks=[], yticks=[])
         axes.margins(0.15)
+        figure.draw_without_rendering()
+        _write_names(axes, [term.split("#")[-1] for term in e.terms], e.vectors)
     return figure
+
+
+def _write_names(axes: Any, names: list[str], points: Any) -> None:
+    """Write each name beside its point, where it covers no other point or name."""
+    from matplotlib.transforms import Bbox
+
+    beside = [(7, 0, "left", "center"), (-7, 0, "right", "center")]
+    above = [(0, 6, "center", "bottom"), (0, -6, "center", "top")]
+    corners = [(5, 5, "left", "bottom"), (-5, -5, "right", "top")]
+    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in axes.transData.transform(points)]
+    for number, (name, point) in enumerate(zip(names, points, strict=True)):
+        others = taken[:number] + taken[number + 1 :]
+        for x, y, across, along in beside + above + corners:
+            place = {"xytext": (x, y), "textcoords": "offset points", "ha": across, "va": along}
+            text = axes.annotate(name, point, **place, fontsize=7)
+            box = text.get_window_extent()
+            inside = axes.bbox.containsx(box.x0) and axes.bbox.containsx(box.x1)
+            if inside and not any(box.overlaps(other) for other in others):
+                taken.append(box)
+                break
+            text.remove()
 
 
 FIGURES = {"forces": forces, "contexts": contexts, "annealing": annealing, "family": family}
