@@ -295,7 +295,7 @@ def test_a_graph_of_classes_and_predicates_alone_is_refused(tmp_path: Path) -> N
 
 
 def test_sizes_that_cannot_be_are_refused(embedding: Embedding) -> None:
-    with pytest.raises(UsageError, match="at least 2 and 1"):
+    with pytest.raises(UsageError, match="`min_cluster_size` is 1; it must be at least 2"):
         embedding.clusters(1, 0)
 
 
@@ -377,7 +377,7 @@ def test_clusters_are_shown_with_what_is_noise(
 def test_clusters_that_are_approximate_are_said_to_be(
     pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hdbscan, "EXACT_UP_TO", 10)
+    monkeypatch.setattr(hdbscan, "MAX_EXACT", 10)
     sizes = ("--min-cluster-size", "10", "--min-samples", "5")
     assert "approximate" in pyke("cluster", out, "-o", tmp_path / "a.csv", *sizes).stdout
     assert (

@@ -1,24 +1,33 @@
-"""HDBSCAN: the spanning tree beside plain loops, the clusters beside scikit-learn's."""
+"""HDBSCAN: spanning trees and clusters compared with plain loops and with scikit-learn."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import oracle
 from graphs import many
 from pyke.core.arrays import Floats
 from pyke.core.progress import Progress
-from pyke.errors import MissingLibrary, UsageError
+from pyke.errors import UsageError
 from pyke.use.clusters import _kernels as clusters_kernels
 from pyke.use.clusters import hdbscan as hdbscan_module
-from pyke.use.clusters.hdbscan import NOISE, hdbscan
+from pyke.use.clusters.hdbscan import (
+    NOISE,
+    SpanningTree,
+    clusters_of_tree,
+    exact_tree,
+    hdbscan,
+    warm_up,
+)
 
-# Small whole numbers: their distances are exact, and many are equal.
+# Small integers: their distances are exact, and many are equal.
 POINTS = st.integers(1, 5).flatmap(
     lambda d: st.lists(
         st.lists(st.integers(-3, 3), min_size=d, max_size=d), min_size=2, max_size=20
@@ -26,13 +35,16 @@ POINTS = st.integers(1, 5).flatmap(
 )
 
 
-def is_tree(edges: Floats, points: int) -> bool:
-    """Whether n − 1 edges join n points."""
+def is_tree(edges: list[tuple[int, int]], points: int) -> bool:
+    """Whether n − 1 edges connect n points."""
     part = list(range(points))
-    for x, y in edges[:, :2].astype(int).tolist():
-        gone = part[y]
-        part = [part[x] if p == gone else p for p in part]
+    for x, y in edges:
+        part = [part[x] if p == part[y] else p for p in part]
     return len(edges) == points - 1 and len(set(part)) == 1
+
+
+def pairs(left: NDArray[np.int64], right: NDArray[np.int64]) -> list[tuple[int, int]]:
+    return list(zip(left.tolist(), right.tolist(), strict=True))
 
 
 def blobs(
@@ -45,7 +57,7 @@ def blobs(
     ).astype(np.float32)
 
 
-def renamed(labels: np.ndarray[tuple[int], np.dtype[np.int32]]) -> list[int]:
+def renamed(labels: NDArray[np.int32]) -> list[int]:
     """Clusters numbered in the order of their first points."""
     names: dict[int, int] = {}
     return [
@@ -61,31 +73,28 @@ def renamed(labels: np.ndarray[tuple[int], np.dtype[np.int32]]) -> list[int]:
 
 @given(points=POINTS, data=st.data())
 @many(150)
-def test_the_tree_weighs_what_kruskals_weighs(
+def test_the_exact_tree_is_a_minimum_spanning_tree(
     points: list[list[float]], data: st.DataObject
 ) -> None:
     min_samples = data.draw(st.integers(1, len(points)))
-    tree = hdbscan_module._exact_tree(np.array(points, np.float32), min_samples, 1, Progress())
-    assert is_tree(tree, len(points))
-    assert sorted(tree[:, 2].tolist()) == oracle.spanning_tree_weights(points, min_samples)
+    tree = exact_tree(np.array(points, np.float32), min_samples, 1, Progress())
+    assert is_tree(pairs(tree.left, tree.right), len(points))
+    assert sorted(tree.distances.tolist()) == oracle.spanning_tree_weights(points, min_samples)
     core = [oracle.core_distance(points, x, min_samples) for x in range(len(points))]
-    for left, right, weight in tree.tolist():
-        x, y = int(left), int(right)
-        assert weight == max(core[x], core[y], oracle.distance(points[x], points[y])), (
-            "an edge weighs what its ends say"
-        )
+    for (x, y), distance in zip(pairs(tree.left, tree.right), tree.distances.tolist(), strict=True):
+        assert distance == max(core[x], core[y], oracle.distance(points[x], points[y]))
 
 
-def test_the_tree_is_the_same_where_points_fill_several_blocks() -> None:
-    """Points are looked at in blocks of 512."""
+def test_the_exact_tree_is_minimal_across_several_tiles() -> None:
+    """A tile has 512 points."""
     points = np.random.default_rng(1).integers(-4, 5, (530, 2)).astype(np.float32)
-    tree = hdbscan_module._exact_tree(points, 4, 2, Progress())
-    assert sorted(tree[:, 2].tolist()) == oracle.spanning_tree_weights(points.tolist(), 4)
+    tree = exact_tree(points, 4, 2, Progress())
+    assert sorted(tree.distances.tolist()) == oracle.spanning_tree_weights(points.tolist(), 4)
 
 
 @given(points=POINTS, data=st.data())
 @many(100)
-def test_kruskal_over_all_edges_gives_the_tree_and_over_some_a_forest_joined_at_infinity(
+def test_kruskal_joins_unconnected_parts_by_edges_of_infinite_weight(
     points: list[list[float]], data: st.DataObject
 ) -> None:
     every = sorted(
@@ -104,7 +113,7 @@ def test_kruskal_over_all_edges_gives_the_tree_and_over_some_a_forest_joined_at_
     clusters_kernels.spanning_forest(
         near.astype(np.int64), far.astype(np.int64), weights.astype(np.float32), left, right, out
     )
-    assert is_tree(np.column_stack([left, right, out]), len(points))
+    assert is_tree(pairs(left, right), len(points))
     part = list(range(len(points)))
     joined = []
     for weight, x, y in chosen:
@@ -119,11 +128,77 @@ def test_kruskal_over_all_edges_gives_the_tree_and_over_some_a_forest_joined_at_
 # ---------------------------------------------------------------------------------------------------------------------
 
 
+Edge = tuple[float, int, int]  # length, point, point
+
+
+def reachable(edges: list[Edge], start: int) -> set[int]:
+    found, waiting = {start}, [start]
+    while waiting:
+        x = waiting.pop()
+        beyond = {b if a == x else a for _, a, b in edges if x in (a, b)} - found
+        found |= beyond
+        waiting += beyond
+    return found
+
+
+def best_clusters(
+    part: set[int], edges: list[Edge], min_size: int, birth: float | None = None
+) -> tuple[float, list[set[int]]]:
+    """HDBSCAN by definition: cut the longest edges until a part falls into two large ones.
+
+    Returns the highest score of clusters within a part, and these clusters. The part of all
+    points, which has no density of birth, is not a cluster.
+    """
+    score, rest = 0.0, sorted(edges)
+    while rest:
+        length, x, y = rest.pop()
+        sides = [reachable(rest, x), reachable(rest, y)]
+        gained = 1 / length - (birth or 0.0)
+        large = [side for side in sides if len(side) >= min_size]
+        if len(large) == 2:
+            score += gained * len(sides[0] | sides[1])
+            below = [
+                best_clusters(side, [e for e in rest if e[1] in side], min_size, 1 / length)
+                for side in sides
+            ]
+            total = sum(found for found, _ in below)
+            if birth is None or total > score:
+                return total, [cluster for _, clusters in below for cluster in clusters]
+            return score, [part]
+        score += gained * sum(len(side) for side in sides if len(side) < min_size)
+        rest = [edge for edge in rest if large and edge[1] in large[0]]
+    return score, [] if birth is None else [part]
+
+
+@given(data=st.data())
+@many(300)
+def test_clusters_of_a_tree_are_those_of_the_definition(data: st.DataObject) -> None:
+    """Lengths are powers of two: their sums are exact, and many are equal."""
+    n = data.draw(st.integers(4, 40))
+    left = [data.draw(st.integers(0, x - 1)) for x in range(1, n)]
+    lengths = [2.0 ** data.draw(st.integers(-3, 3)) for _ in left]
+    min_size = data.draw(st.integers(2, 6))
+    tree = SpanningTree(np.array(left), np.arange(1, n), np.array(lengths))
+    labels = clusters_of_tree(tree, min_size).tolist()
+    edges = list(zip(lengths, left, range(1, n), strict=True))
+    _, expected = best_clusters(set(range(n)), edges, min_size)
+    found = {label: {x for x in range(n) if labels[x] == label} for label in set(labels) - {NOISE}}
+    assert set(found) == set(range(len(expected)))
+    assert sorted(map(sorted, found.values())) == sorted(map(sorted, expected))
+
+
+def test_points_beyond_an_infinite_edge_are_noise_or_in_a_cluster_of_their_own() -> None:
+    """Three parts that nothing connects: two of four points, and one of two."""
+    lengths = [1.0, 1.0, 1.0, np.inf, 1.0, 1.0, 1.0, np.inf, 1.0]
+    tree = SpanningTree(np.arange(9), np.arange(1, 10), np.array(lengths))
+    assert renamed(clusters_of_tree(tree, 3)) == [0, 0, 0, 0, 1, 1, 1, 1, NOISE, NOISE]
+
+
 @pytest.mark.parametrize(
     ("min_cluster_size", "min_samples"), [(2, 2), (5, 1), (5, 5), (10, 3), (15, 15), (26, 29)]
 )
-def test_clusters_are_those_of_scikit_learn(min_cluster_size: int, min_samples: int) -> None:
-    """Where edges weigh the same, their order can move a point: scikit-learn's own clusters change as much with the order of points."""
+def test_clusters_equal_those_of_scikit_learn(min_cluster_size: int, min_samples: int) -> None:
+    """Edges of equal weight: their order can move a point, in scikit-learn as well."""
     from sklearn import cluster as sklearn
 
     same = 0
@@ -144,8 +219,8 @@ def test_clusters_are_those_of_scikit_learn(min_cluster_size: int, min_samples: 
 
 @pytest.mark.parametrize("heaps", [1, 2, 7])
 @pytest.mark.parametrize("exact", [True, False])
-def test_points_that_are_all_the_same_are_one_cluster_each_heap(heaps: int, exact: bool) -> None:
-    """One heap alone is noise: nothing tells it from what is around."""
+def test_each_heap_of_equal_points_is_one_cluster(heaps: int, exact: bool) -> None:
+    """A single heap is noise: HDBSCAN does not select the cluster of all points."""
     points = np.repeat(10 * np.eye(heaps, 7, dtype=np.float32), 40, axis=0)
     found = hdbscan(points, exact=exact)
     assert found.clusters == (heaps if heaps > 1 else 0)
@@ -154,7 +229,7 @@ def test_points_that_are_all_the_same_are_one_cluster_each_heap(heaps: int, exac
     )
 
 
-def test_threads_change_no_bit() -> None:
+def test_the_number_of_threads_does_not_change_the_clusters() -> None:
     points = blobs(400, 3)
     assert (
         len(
@@ -164,7 +239,7 @@ def test_threads_change_no_bit() -> None:
     )
 
 
-def test_the_approximation_is_close_and_says_what_it_is() -> None:
+def test_approximate_clusters_are_close_to_exact_ones_and_reported_as_approximate() -> None:
     points = blobs(3000, 5, dimensions=8, centres=12)
     exact, approximate = (
         hdbscan(points, exact=True, threads=2),
@@ -182,9 +257,9 @@ def test_the_number_of_points_decides_whether_clusters_are_exact(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     points = blobs(100, 1)
-    monkeypatch.setattr(hdbscan_module, "EXACT_UP_TO", 100)
+    monkeypatch.setattr(hdbscan_module, "MAX_EXACT", 100)
     assert hdbscan(points).exact
-    monkeypatch.setattr(hdbscan_module, "EXACT_UP_TO", 99)
+    monkeypatch.setattr(hdbscan_module, "MAX_EXACT", 99)
     assert not hdbscan(points).exact
 
 
@@ -196,28 +271,34 @@ def test_too_few_points_for_a_cluster_are_noise(points: int) -> None:
 
 
 @pytest.mark.parametrize("points", [30, 31, 53])
-def test_few_points_are_clustered_by_the_same_rule_as_many(points: int) -> None:
-    """Below two clusters' worth of points there is at most noise."""
+def test_fewer_points_than_two_clusters_need_are_noise(points: int) -> None:
     found = hdbscan(blobs(points, 1, centres=2, spread=0.1))
     assert len(found.labels) == points
     assert found.clusters in ((0,) if points < 52 else (0, 2))
 
 
-@pytest.mark.parametrize(("min_cluster_size", "min_samples"), [(1, 5), (0, 5), (5, 0), (-1, -1)])
-def test_sizes_that_cannot_be_are_refused(min_cluster_size: int, min_samples: int) -> None:
-    with pytest.raises(UsageError, match="at least 2 and 1"):
+@pytest.mark.parametrize(
+    ("min_cluster_size", "min_samples", "message"),
+    [
+        (1, 5, "`min_cluster_size` is 1; it must be at least 2"),
+        (0, 5, "`min_cluster_size` is 0; it must be at least 2"),
+        (5, 0, "`min_samples` is 0; it must be at least 1"),
+        (-1, -1, "`min_cluster_size` is -1; it must be at least 2"),
+    ],
+)
+def test_invalid_sizes_are_refused(min_cluster_size: int, min_samples: int, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         hdbscan(blobs(50, 1), min_cluster_size, min_samples)
 
 
-def test_a_missing_library_is_noticed_before_the_long_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    monkeypatch.setattr("pyke.use.clusters.hdbscan.nearest_of_many", None)  # is not come to
-    with pytest.raises(MissingLibrary, match="fast_hdbscan"):
-        hdbscan(blobs(50, 1))
-    assert hdbscan(blobs(50, 1)[:5]).clusters == 0  # so few need no library
+def test_clusters_work_without_optional_libraries() -> None:
+    """Neither scikit-learn nor another implementation of HDBSCAN is imported."""
+    code = "import sys; from pyke.use.clusters.hdbscan import warm_up; warm_up()"
+    code += "; assert not {'sklearn', 'hdbscan', 'fast_hdbscan'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fast_hdbscan.hdbscan", None)
-    with pytest.raises(MissingLibrary, match=r"fast_hdbscan.*pyke-embeddings\[evaluate\]"):
-        hdbscan(blobs(50, 1))
+def test_warm_up_compiles_all_kernels_of_clustering() -> None:
+    warm_up()
+    for name in ("grow_tree", "spanning_forest", "link_points", "condense", "select_clusters"):
+        assert getattr(clusters_kernels, name).signatures, name

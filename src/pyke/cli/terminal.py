@@ -259,7 +259,7 @@ class Shown:
     def _tell(self) -> None:
         if not self._told:
             self._told = True
-            self.progress.note("Compiling, once: half a minute; for clusters a minute.")
+            self.progress.note("Compiling, once: half a minute.")
 
     def _hear(self, number: int, _frame: Any) -> None:
         now = time.monotonic()

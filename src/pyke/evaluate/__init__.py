@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,7 +10,6 @@ from pyke.config import Config
 from pyke.core.arrays import Floats, Ids
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
-from pyke.errors import MissingLibrary
 from pyke.evaluate.purity import Purity, purity
 from pyke.evaluate.type_prediction import TypePrediction, score
 from pyke.graph.graph import Graph
@@ -34,13 +32,6 @@ class Measures:
     purity: bool = True
     exact: bool | None = None  # by the number of points
     threads: int = Config().threads
-
-    def require_libraries(self) -> None:
-        """Refuses what an optional library is missing for, before any work."""
-        if self.purity and importlib.util.find_spec("fast_hdbscan") is None:
-            raise MissingLibrary(
-                "fast_hdbscan", "cluster purity (--no-purity leaves it out)", "evaluate"
-            )
 
 
 MEASURES = Measures()
@@ -72,7 +63,6 @@ def evaluate(
     >>> sorted(evaluate(e, Measures(mu=[1, 3], purity=False)).types.scores)
     [1, 3]
     """
-    measures.require_libraries()
     return measure_in_graph(embedding.vectors, embedding.types, measures, progress or Progress())
 
 
@@ -83,7 +73,6 @@ def evaluate_graph(
     progress: Progress | None = None,
 ) -> Evaluation:
     """Embeds a graph, then scores the embedding by the paper's protocol."""
-    measures.require_libraries()
     run = Run(inputs, config or Config(), progress)
     graph = run.read()
     require_classes(TypeTable.of(graph.types))

@@ -98,7 +98,6 @@ def compare(
     if not methods:
         raise UsageError("no method to compare is named")
     require_libraries(methods)
-    contest.measures.require_libraries()
     settings = _settings(inputs, config, contest)
     rows = {} if kept is None or force else _kept_rows(kept, settings)
     graph = graph_of(inputs, config, progress)

@@ -1,34 +1,48 @@
-"""HDBSCAN: points → clusters. Exact among few points; among many by a graph of nearest neighbours, and said to be approximate."""
+"""HDBSCAN: points → clusters.
+
+1. A minimum spanning tree under mutual reachability: of all edges (exact), or of the edges to the
+   nearest neighbours (approximate, for many points).
+2. The hierarchy of clusters in this tree, from which the most stable clusters are selected.
+"""
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyke.core.arrays import Floats, Ids
 from pyke.core.progress import Progress
-from pyke.errors import MissingLibrary, UsageError
+from pyke.errors import UsageError
 from pyke.use.clusters import _kernels
 from pyke.use.neighbours.search import nearest_of_many
 
 NOISE = -1
-EDGES_AT_ONCE = 1_000  # of the tree, between two looks at signals
-EXACT_UP_TO = 200_000  # points: the work grows with their square
+EDGES_AT_ONCE = 1_000  # edges between two reports of progress
+MAX_EXACT = 200_000  # points: the work grows with their square
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """labels[i] is the cluster of point i, from 0, or NOISE."""
+    """labels[i] is the cluster of point i, counted from 0, or NOISE."""
 
     labels: Ids
     exact: bool
 
     @property
     def clusters(self) -> int:
-        """How many there are, noise not counted."""
+        """Number of clusters, without noise."""
         return int(self.labels.max(initial=NOISE)) + 1
+
+
+class SpanningTree(NamedTuple):
+    """The n − 1 edges of a tree over n points, with their lengths."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    distances: NDArray[np.float64]
 
 
 def hdbscan(
@@ -40,92 +54,129 @@ def hdbscan(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Clustering:
-    """Clusters by density; the defaults are those of the paper's published code.
+    """Cluster points by density. The defaults are those of the code published with the paper.
 
-    The core distance of a point is that to its min_samples-th neighbour, the point itself being the first, as in scikit-learn.
+    Parameters
+    ----------
+    points
+        Array of shape (points, dimensions).
+    min_cluster_size
+        Minimum number of points in a cluster, at least 2.
+    min_samples
+        The core distance of a point is the distance to its `min_samples`-th neighbour. The point
+        itself is the first, as in scikit-learn.
+    exact
+        True or False; by default clusters are exact for up to 200,000 points.
+    threads
+        Number of threads. The result does not depend on it.
+    progress
+        Receives progress reports.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.repeat(np.eye(2, dtype=np.float32), 40, axis=0)
+    >>> hdbscan(points).clusters
+    2
     """
-    if min_cluster_size < 2 or min_samples < 1:
-        raise UsageError(
-            f"min_cluster_size is {min_cluster_size} and min_samples {min_samples}; they must be at least 2 and 1"
-        )
-    if len(points) <= max(min_cluster_size, min_samples):  # too few for a single cluster
+    if min_cluster_size < 2:
+        raise UsageError(f"`min_cluster_size` is {min_cluster_size}; it must be at least 2")
+    if min_samples < 1:
+        raise UsageError(f"`min_samples` is {min_samples}; it must be at least 1")
+    if len(points) <= max(min_cluster_size, min_samples):  # too few for one cluster
         return Clustering(np.full(len(points), NOISE, np.int32), True)
-    if importlib.util.find_spec("fast_hdbscan") is None:  # before the long part
-        raise _no_library()
-    exact = len(points) <= EXACT_UP_TO if exact is None else exact
+    exact = len(points) <= MAX_EXACT if exact is None else exact
     points = np.ascontiguousarray(points, np.float32)
-    tree = _exact_tree if exact else _neighbour_tree
-    return Clustering(
-        _labels(tree(points, min_samples, threads, progress or Progress()), min_cluster_size), exact
-    )
+    find_tree = exact_tree if exact else neighbour_tree
+    tree = find_tree(points, min_samples, threads, progress or Progress())
+    return Clustering(clusters_of_tree(tree, min_cluster_size), exact)
 
 
-def _core_squares(squares: Floats, min_samples: int) -> Floats:
-    return (
-        np.zeros(len(squares), np.float32)
-        if min_samples == 1
-        else np.ascontiguousarray(squares[:, min_samples - 2])
-    )
-
-
-def _exact_tree(points: Floats, min_samples: int, threads: int, progress: Progress) -> Floats:
-    """The least spanning tree under mutual reachability: rows (point, point, distance)."""
+def exact_tree(points: Floats, min_samples: int, threads: int, progress: Progress) -> SpanningTree:
+    """Minimum spanning tree of all edges under mutual reachability."""
+    n = len(points)
     found = nearest_of_many(
         points,
         points,
         max(1, min_samples - 1),
-        np.arange(len(points)),
+        np.arange(n),
         exact=True,
         threads=threads,
         progress=progress,
     )
-    n = len(points)
-    left, right, weights = (
-        np.empty(n - 1, np.int64),
-        np.empty(n - 1, np.int64),
-        np.empty(n - 1, np.float32),
-    )
     growth = _kernels.Growth(
-        points.T.copy(),
-        _core_squares(found.squares, min_samples),
-        np.arange(n),
-        np.full(n, np.inf, np.float32),
-        np.zeros(n, np.int64),
-        np.array([n, 0]),
+        points=points.T.copy(),
+        core=_core_squares(found.squares, min_samples),
+        names=np.arange(n),
+        best=np.full(n, np.inf, np.float32),
+        source=np.zeros(n, np.int64),
+        state=np.array([n, 0]),
     )
+    edges = _empty_edges(n - 1)
     for begin in range(0, n - 1, EDGES_AT_ONCE):
         progress.advance(begin)
-        _kernels.grow_tree(growth, begin, min(begin + EDGES_AT_ONCE, n - 1), left, right, weights)
-    return np.column_stack([left, right, np.sqrt(weights.astype(np.float64))])
+        _kernels.grow_tree(growth, begin, min(begin + EDGES_AT_ONCE, n - 1), *edges)
+    return _tree(*edges)
 
 
-def _neighbour_tree(points: Floats, min_samples: int, threads: int, progress: Progress) -> Floats:
-    """The same over the edges to nearest neighbours only; parts that no edge joins are joined at an infinite distance."""
-    reach = min(2 * min_samples, len(points) - 1)
-    found = nearest_of_many(
-        points, points, reach, np.arange(len(points)), threads=threads, progress=progress
-    )
+def neighbour_tree(
+    points: Floats, min_samples: int, threads: int, progress: Progress
+) -> SpanningTree:
+    """Minimum spanning tree of the edges to the 2 · `min_samples` nearest neighbours.
+
+    Parts that no edge connects are joined by edges of infinite length.
+    """
+    n = len(points)
+    k = min(2 * min_samples, n - 1)
+    found = nearest_of_many(points, points, k, np.arange(n), threads=threads, progress=progress)
     core = _core_squares(found.squares, min_samples)
-    near, far = np.repeat(np.arange(len(points)), reach), found.ids.ravel().astype(np.int64)
-    weights = np.maximum(found.squares.ravel(), np.maximum(core[near], core[far]))
-    order = np.argsort(weights, kind="stable")
-    left, right = np.empty(len(points) - 1, np.int64), np.empty(len(points) - 1, np.int64)
-    joined = np.empty(len(points) - 1, np.float32)
-    _kernels.spanning_forest(near[order], far[order], weights[order], left, right, joined)
-    return np.column_stack([left, right, np.sqrt(joined.astype(np.float64))])
+    near, far = np.repeat(np.arange(n), k), found.ids.ravel().astype(np.int64)
+    squares = np.maximum(found.squares.ravel(), np.maximum(core[near], core[far]))
+    order = np.argsort(squares, kind="stable")
+    edges = _empty_edges(n - 1)
+    _kernels.spanning_forest(near[order], far[order], squares[order], *edges)
+    return _tree(*edges)
 
 
-def _labels(tree: Floats, min_cluster_size: int) -> Ids:
-    """Spanning tree → condensed tree → clusters by excess of mass."""
-    try:
-        from fast_hdbscan.hdbscan import clusters_from_spanning_tree
-    except ImportError:
-        raise _no_library() from None
-    labels: Ids = np.asarray(
-        clusters_from_spanning_tree(tree, min_cluster_size=min_cluster_size)[0], np.int32
-    )
-    return labels
+def _core_squares(squares: Floats, min_samples: int) -> Floats:
+    """Squared core distance of each point."""
+    if min_samples == 1:
+        return np.zeros(len(squares), np.float32)
+    return np.ascontiguousarray(squares[:, min_samples - 2])
 
 
-def _no_library() -> MissingLibrary:
-    return MissingLibrary("fast_hdbscan", "clustering", "evaluate")
+def _empty_edges(size: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    return np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.float32)
+
+
+def _tree(left: NDArray[np.int64], right: NDArray[np.int64], squares: Floats) -> SpanningTree:
+    return SpanningTree(left, right, np.sqrt(squares.astype(np.float64)))
+
+
+def clusters_of_tree(tree: SpanningTree, min_cluster_size: int) -> Ids:
+    """Spanning tree → hierarchy → tree of clusters → the cluster of each point."""
+    order = np.lexsort((tree.right, tree.left, tree.distances))
+    points, nodes = len(order) + 1, 2 * len(order) + 1
+    children, sizes = np.empty((points - 1, 2), np.int64), np.empty(nodes, np.int64)
+    _kernels.link_points(tree.left[order], tree.right[order], children, sizes)
+
+    hierarchy = _kernels.Hierarchy(children, tree.distances[order], sizes)
+    cluster_of, parents = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    scores = np.empty(nodes, np.float32)
+    clusters = _kernels.condense(hierarchy, min_cluster_size, cluster_of, parents, scores)
+
+    labels = np.empty(clusters, np.int64)
+    _kernels.select_clusters(parents[:clusters], scores[:clusters], labels)
+    return np.append(labels, NOISE)[cluster_of[:points]].astype(np.int32)
+
+
+def warm_up() -> None:
+    """Compile the kernels of clustering by clustering a few points.
+
+    Examples
+    --------
+    >>> warm_up()
+    """
+    points = np.repeat(np.eye(2, dtype=np.float32), 60, axis=0)
+    for exact in (True, False):
+        hdbscan(points, exact=exact)
