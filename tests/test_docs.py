@@ -1,4 +1,4 @@
-"""What the documents say is tried: examples in docstrings, every command and every piece of Python on every page, options, links, the site."""
+"""The documentation: docstring examples, commands and Python on every page, options, links."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ README = (ROOT / "README.md").read_text()
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 GRAPHS = ("iswc2002", "iswc", "codex-m", "wikipathways", "wordnet30", "pleiades")
-MOST_BYTES = 150_000  # of a figure
+MAX_BYTES = 150_000  # of a figure
 FIRST_PICTURE = "hero.png"  # of the README: a map in high resolution
 FIRST_PICTURE_BYTES = 400_000
 
@@ -57,13 +57,13 @@ def _name(page: Path) -> str:
     return str(page.relative_to(DOCS))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# -----------------------------------------------------------------------------
 # Docstrings and the README
-# ---------------------------------------------------------------------------------------------------------------------
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples_in_docstrings_are_true(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_in_docstrings_are_right(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     result = doctest.testmod(importlib.import_module(name))
     assert (result.failed, result.attempted > 0) == (0, True)
@@ -92,14 +92,14 @@ def test_the_commands_in_the_readme_run(
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# -----------------------------------------------------------------------------
 # Pages
-# ---------------------------------------------------------------------------------------------------------------------
+# -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Step:
-    """Something that a page tells the reader to run."""
+    """A command or a Python block of a page."""
 
     line: int
     python: bool
@@ -107,9 +107,9 @@ class Step:
 
     @property
     def exit_code(self) -> int:
-        """0, unless the comment behind a command says otherwise."""
-        told = re.search(r"\s#.*\bexit code (\d+)", self.code)
-        return int(told[1]) if told else 0
+        """The exit code in the comment after the command, or 0."""
+        stated = re.search(r"\s#.*\bexit code (\d+)", self.code)
+        return int(stated[1]) if stated else 0
 
     @property
     def command(self) -> str:
@@ -117,14 +117,15 @@ class Step:
         return re.sub(r"\s+#.*$", "", self.code)
 
 
-SKIPPED = re.compile(
-    r"<!-- not run: \w.* -->"
-)  # with the reason; it holds for the next command or block
+SKIPPED = re.compile(r"<!-- not run: \w.* -->")  # skips the next command or block; with a reason
 CALLS_PYKE = re.compile(r"(^|[|;&]\s*)pyke ")
 
 
 def steps_of(page: Path) -> Iterator[Step]:
-    """Commands are indented by four spaces, stand in a block of sh, or behind a $ in any block; Python stands in blocks of python."""
+    """Yield the commands and Python blocks of a page.
+
+    Commands are indented by four spaces, are in a `sh` block, or follow a `$` in any block.
+    """
     language: str | None = None
     block: list[str] = []
     begin, skip = 0, False
@@ -168,7 +169,7 @@ RUNNABLE = [page for page in PAGES if any(steps_of(page))]
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=_name)
-def test_what_a_page_tells_to_run_runs(
+def test_the_commands_and_the_python_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pyke: Command
 ) -> None:
     steps = list(steps_of(page))
@@ -177,7 +178,7 @@ def test_what_a_page_tells_to_run_runs(
     ]
     missing = [name for name in needed if not (DATA / name).is_file()]
     if missing:
-        pytest.skip(f"no {', '.join(missing)} at {DATA}; PYKE_DATA names its place")
+        pytest.skip(f"{DATA} lacks {', '.join(missing)}; set PYKE_DATA to the folder of the graphs")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     for place in (ROOT / "examples", *(DATA / name for name in needed)):
@@ -199,10 +200,10 @@ def test_what_a_page_tells_to_run_runs(
         )
 
 
-def test_every_option_in_the_documents_exists() -> None:
+def test_every_option_in_the_documentation_exists() -> None:
     known = {option for command in _commands().values() for option in _options_of(command)}
     text = "\n".join(path.read_text() for path in [ROOT / "README.md", *PAGES])
-    # Options of our commands stand in code; those of other programs do not occur.
+    # Code contains options of our commands only, not those of other programs.
     used = {
         option
         for code in re.findall(r"`([^`\n]+)`|^(?:    |\$ )?(pyke .*)$", text, re.MULTILINE)
@@ -239,7 +240,7 @@ def test_the_page_of_settings_has_them_all_with_their_defaults() -> None:
         )
     )
     assert set(rows) == {field.name for field in fields(Config)}
-    told = {name: shown.strip("`") for name, shown in rows.items()}
+    documented = {name: shown.strip("`") for name, shown in rows.items()}
     words = {
         "format": "by extension",
         "base": "none",
@@ -257,7 +258,7 @@ def test_the_page_of_settings_has_them_all_with_their_defaults() -> None:
                 if name == "checkpoint_seconds"
                 else str(value)
             )
-    assert told == expected
+    assert documented == expected
 
 
 def test_every_file_in_the_architecture_page_exists() -> None:
@@ -275,17 +276,17 @@ def test_every_file_in_the_architecture_page_exists() -> None:
 @pytest.mark.parametrize("figure", sorted(DOCS.rglob("*.png")), ids=_name)
 def test_a_figure_is_small_and_shown_somewhere(figure: Path) -> None:
     is_first = figure.name == FIRST_PICTURE
-    assert figure.stat().st_size < (FIRST_PICTURE_BYTES if is_first else MOST_BYTES)
+    assert figure.stat().st_size < (FIRST_PICTURE_BYTES if is_first else MAX_BYTES)
     assert any(figure.name in page.read_text() for page in [ROOT / "README.md", *PAGES])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# -----------------------------------------------------------------------------
 # The site
-# ---------------------------------------------------------------------------------------------------------------------
+# -----------------------------------------------------------------------------
 
 
-class _Asked(HTMLParser):
-    """What a browser would load for a page, and the text of its code."""
+class _Resources(HTMLParser):
+    """The addresses that a browser loads for a page, and the words in its code."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()
@@ -317,7 +318,7 @@ class _Asked(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `make docs` does: links that lead nowhere and pages that nothing leads to are errors."""
+    """The site, built as by `make docs`. Broken links and pages without a link are errors."""
     place = tmp_path_factory.mktemp("site")
     command = [
         sys.executable,
@@ -341,18 +342,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_reference_has_every_option_of_every_command(site: Path) -> None:
-    code = _Asked(site / "reference" / "commands.html").code
+    code = _Resources(site / "reference" / "commands.html").code
     for name, command in _commands().items():
         assert _options_of(command) <= code[f"pyke-{name}"] | {"--help"}, name
 
 
-def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+def test_the_site_loads_nothing_from_other_servers(site: Path) -> None:
     pages = sorted(site.rglob("*.html"))
     assert len(pages) >= len(PAGES)
     assert {
         address
         for page in pages
-        for address in _Asked(page).loaded
+        for address in _Resources(page).loaded
         if re.match(r"(https?:)?//", address)
     } == set()
     styles = "".join(path.read_text() for path in site.rglob("*.css"))
@@ -373,7 +374,7 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     ],
     ids=str,
 )
-def test_links_beside_the_site_lead_somewhere(page: Path) -> None:
+def test_links_outside_the_site_exist(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
     assert [
         link
