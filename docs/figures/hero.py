@@ -90,12 +90,12 @@ def nouns(e: pyke.Embedding) -> tuple[Ids, list[str]]:
 
 def arrange(vectors: Points) -> Points:
     """Return positions in the plane: t-SNE, started from the two principal components."""
-    from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
 
-    start = PCA(2, random_state=0).fit_transform(vectors)
+    centred = vectors - vectors.mean(axis=0)
+    start = centred @ np.linalg.svd(centred.T @ centred)[0][:, :2]
     start *= 1e-4 / start[:, 0].std()
-    plane: Points = TSNE(init=start, random_state=0, n_jobs=-1).fit_transform(vectors)
+    plane: Points = TSNE(init=start, random_state=0, n_jobs=-1).fit_transform(centred)
     return plane
 
 
