@@ -18,6 +18,17 @@ OUTPUT = HERE.parent / "demo"
 NAMESPACE = "http://example.com/father#"
 WIDTH, HEIGHT = 72, 18  # characters of the map in the terminal
 
+NEXT = """
+{picture} shows the map beside the random start.
+
+Next steps:
+  source .venv/bin/activate
+  pyke embed your-graph.ttl -o out    embed your own graph
+  pyke nearest out "a label or IRI"   list the nearest neighbours of a term
+  pyke plot out -o map.html           draw a map to explore in a browser
+  pyke --help                         all commands
+"""
+
 
 def run(*arguments: str) -> None:
     """Print a command and run it."""
@@ -42,7 +53,6 @@ def main() -> None:
     directory, picture = OUTPUT / "father", OUTPUT / "father.png"
     run("embed", str(HERE / "father.ttl"), "-o", str(directory), "--seed", "2", "--force")
     run("nearest", str(directory), NAMESPACE + "anna", "-k", "5")
-    run("verify", str(directory))
 
     embedding = pyke.load(directory)
     family = [term for term in embedding.terms if term.startswith(NAMESPACE)]
@@ -51,8 +61,9 @@ def main() -> None:
     embedding.plot(
         picture, method="pca", before_and_after=True, label=family, title=title, dpi=100, force=True
     )
-    print(f"\nThe family after the simulation. {picture} also shows the random start.\n")
+    print("\nThe family after the simulation (two principal components):\n")
     print(text_map(names, np.array([embedding[term] for term in family])))
+    print(NEXT.format(picture=picture.relative_to(HERE.parent)))
 
 
 if __name__ == "__main__":
