@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import common
 from pyke.config import Config
-from pyke.pipeline.embed import Run
+from pyke.pipeline import Run, embed_graph
 from pyke.use import figures
 from pyke.use.types.held_out import Split, split
 from pyke.use.types.predict import fewest_votes, predict_types
@@ -69,7 +69,7 @@ class Outcome:
 def predict_withheld(path: Path, seed: int) -> Outcome:
     config = Config(on_error="skip", seed=seed)
     parts = split(Run(path, config).read(), 0.2, seed, config.type_predicate)
-    found = predict_types(Run(None, config).embed_graph(parts.graph), min_confidence=0)
+    found = predict_types(embed_graph(parts.graph, config), min_confidence=0)
     asked = np.isin(found.subjects, parts.asked.subjects)
     votes = found.votes[asked]
     fewest = fewest_votes(

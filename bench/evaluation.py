@@ -15,7 +15,7 @@ import common
 from pyke.config import Config
 from pyke.core.progress import Progress
 from pyke.evaluate import Measures, evaluate, evaluate_held_out
-from pyke.pipeline.embed import Run
+from pyke.pipeline import Run
 
 TARGETS = {
     "iswc": 0.97,

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 import common
 from pyke.config import Config
 from pyke.core.arrays import BLOCK_ROWS, Floats, Ids, Matrix, Repellers
-from pyke.core.parallel import in_parts
+from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
-from pyke.pipeline.embed import Run
+from pyke.pipeline import Run
+from pyke.pipeline.embed import find_forces
 from pyke.simulation import anneal
 
 LEAST_FRACTION = 0.6
@@ -43,7 +44,7 @@ gather: Callable[..., None] = numba.njit(nogil=True)(_gather)
 def bare(positions: Floats, rows: Ids, threads: int) -> float:
     """Seconds of the bare loop over all rows."""
     began = time.perf_counter()
-    in_parts(
+    parallel_for(
         threads,
         len(rows),
         lambda begin, end: gather(
@@ -82,8 +83,8 @@ def measure(name: str, options: Any) -> list[dict[str, Any]]:
     """The three rates on one graph."""
     config = Config(on_error="skip", threads=options.threads, max_iterations=options.iterations + 1)
     task = Run(common.graph(options.data, name), config)
-    springs, repellers = task.find_forces(task.read())
-    positions = anneal.start(springs.rows, config)
+    springs, repellers = find_forces(task.read(), task.stages)
+    positions = anneal.random_start(springs.rows, config)
     local = simulated_rows(springs, repellers)
     random = np.random.default_rng(0).integers(springs.rows, size=len(local), dtype=np.int32)
     bare(positions, local[:1000], 1)  # compiles

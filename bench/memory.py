@@ -14,9 +14,8 @@ from typing import Any
 import common
 import pyke
 from pyke.config import Config
-from pyke.pipeline import plan
-from pyke.pipeline.embed import Run
-from pyke.pipeline.update import sizes_of
+from pyke.pipeline import Run
+from pyke.pipeline.budget import sizes_of, update_bytes
 from update import late_triples, write_lines
 
 GREATEST_DEVIATION = 0.15
@@ -49,7 +48,7 @@ def measure_update(path: Path) -> dict[str, Any]:
         common.run(common.pyke("embed", old, "-o", before))
         measured = common.run(common.pyke("update", before, new, "-o", after)).peak_bytes
         sizes = sizes_of(pyke.load(before).graph(), Run(new, Config()).read(keep_all_terms=True))
-    return row(path, "update", plan.update_bytes(sizes, Config()), measured)
+    return row(path, "update", update_bytes(sizes, Config()), measured)
 
 
 def row(path: Path, command: str, planned: int, measured: int) -> dict[str, Any]:

@@ -19,7 +19,9 @@ from pyke.core.progress import Progress
 from pyke.errors import DivergedError
 from pyke.evaluate import Measures, measure_in_graph
 from pyke.graph.graph import Graph
-from pyke.pipeline.embed import Run
+from pyke.pipeline import Run, embed_graph
+from pyke.pipeline.embed import find_forces
+from pyke.pipeline.stages import Stages
 from pyke.use.neighbours.search import nearest_of_many
 from pyke.use.types.votes import TypeTable
 
@@ -42,7 +44,7 @@ def one_after_the_other(graph: Graph, omega: float) -> Floats:
     Coordinates are rescaled to [0, 1] after each iteration; it ends when the energy is spent or the Frobenius norm changes by less than 0.01.
     """
     config = Config.preset("paper")
-    springs, repellers = Run(None, config).find_forces(graph)
+    springs, repellers = find_forces(graph, Stages(config))
     sigma = (springs.values / np.log(2))[:, None]
     e = np.random.default_rng(config.seed).random((springs.rows, config.dimensions))
     others = [repellers.of(x, BLOCK_ROWS) for x in range(springs.rows)]
@@ -108,7 +110,7 @@ def row_of(title: str, graph: Graph, embed: Callable[[Graph], Floats]) -> dict[s
 
 
 def _simulated(graph: Graph, parameters: dict[str, Any]) -> Floats:
-    return Run(None, Config.preset(**{"name": "default", **parameters})).embed_graph(graph).vectors
+    return embed_graph(graph, Config.preset(**{"name": "default", **parameters})).vectors
 
 
 def main() -> None:

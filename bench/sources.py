@@ -17,7 +17,7 @@ import pyarrow as pa
 from common import finish, parser
 from pyke.config import Config
 from pyke.evaluate.lubm import Universities, lines
-from pyke.pipeline.embed import Run
+from pyke.pipeline import Run
 
 COLUMNS = {"source": "", "rows": ",", "seconds": ".2f", "ratio": ".2f"}
 

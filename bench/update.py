@@ -25,7 +25,7 @@ from pyke.config import Config
 from pyke.embedding.embedding import Embedding
 from pyke.evaluate.type_prediction import score
 from pyke.graph.graph import LITERAL, Graph
-from pyke.pipeline.embed import Run
+from pyke.pipeline import Run
 from pyke.pipeline.update import update
 from pyke.use.types.held_out import Split, split
 from pyke.use.types.votes import TypeTable

@@ -35,7 +35,7 @@ def embedding(typed: Path) -> Embedding:
 def test_a_film_begins_at_the_random_start_and_ends_at_the_embedding(embedding: Embedding) -> None:
     numbers, frames = film_module.film(embedding, View(), ALL, Progress())
     axes = search.principal_axes(embedding.vectors, 2)
-    start = anneal.start(len(embedding), embedding.config())[:, :8]
+    start = anneal.random_start(len(embedding), embedding.config())[:, :8]
     assert numbers == list(range(len(embedding.manifest["history"]) + 1))
     assert frames.shape == (len(numbers), 79, 2)
     assert np.array_equal(frames[0], search.project_on(start, *axes))

@@ -28,7 +28,7 @@ from pyke.config import Config
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore
 from pyke.graph.graph import Graph
-from pyke.pipeline.embed import Run
+from pyke.pipeline import embed_graph
 from pyke.use import figures
 from pyke.use.types import calibration
 from pyke.use.types.calibration import (
@@ -116,7 +116,7 @@ def test_those_vote_who_are_near_and_have_a_role_in_common(
 def counted_by_hand(graph: Graph, mu: int, part: int) -> tuple[Counter[int], Counter[int]]:
     """How many predictions with so many votes there are, and are right, for the subjects of one part."""
     parts = split(graph, 1 / PARTS, CONFIG.seed, RDF_TYPE, part)
-    vectors = Run(None, CONFIG).embed_graph(parts.graph).vectors
+    vectors = embed_graph(parts.graph, CONFIG).vectors
     terms = parts.graph.terms
     named = dict(zip(terms, vectors.tolist(), strict=True))
     statements = list(triples_in(parts.graph))
@@ -197,9 +197,7 @@ def test_what_is_promised_comes_true_on_types_that_nobody_saw() -> None:
     """
     graph = graph_of(noisy_crafts(1000))
     parts = split(graph, 0.2, 1, RDF_TYPE)
-    found = predict_types(
-        Run(None, Config(dimensions=10)).embed_graph(parts.graph), min_confidence=0
-    )
+    found = predict_types(embed_graph(parts.graph, Config(dimensions=10)), min_confidence=0)
     asked = np.isin(found.subjects, parts.asked.subjects)
     truth = np.array([prediction.term.startswith(f"{prediction.type}/") for prediction in found])
     for chosen in (found.votes <= 4, found.votes > 4, found.votes >= 9, found.votes > 0):
@@ -217,7 +215,7 @@ def test_what_is_promised_comes_true_on_types_that_nobody_saw() -> None:
 def test_home_pages_are_no_people() -> None:
     """They are near people, but no typed subject is the object of a home page."""
     graph = graph_of(noisy_crafts(40, homepages=10))
-    found = predict_types(Run(None, CONFIG).embed_graph(graph), min_confidence=0)
+    found = predict_types(embed_graph(graph, CONFIG), min_confidence=0)
     assert not [prediction for prediction in found if prediction.term.endswith(".html")]
     assert found.asked == 30 + 36
     assert found.without_voters == 30 + 36, "tools are used, and nobody with a type is"
@@ -227,7 +225,7 @@ def test_one_typed_home_page_lets_the_others_have_voters() -> None:
     text = noisy_crafts(40, homepages=10) + "".join(
         f"<http://e/{craft}/0.html> {TYPE} <http://e/Page> .\n" for craft in CRAFTS
     )
-    found = predict_types(Run(None, CONFIG).embed_graph(graph_of(text)), min_confidence=0)
+    found = predict_types(embed_graph(graph_of(text), CONFIG), min_confidence=0)
     pages = [prediction for prediction in found if prediction.term.endswith(".html")]
     assert pages
     assert {prediction.type for prediction in pages} == {"http://e/Page"}

@@ -126,7 +126,7 @@ def test_plan_prints_stages_and_refuses_what_does_not_fit(pyke: Command, family:
     assert json.loads(pyke("plan", family, "--json").stdout)["peak_bytes"] > 10**8
     run = pyke("plan", family, "--memory", "50MB")
     assert run.returncode == 75
-    assert "Give --memory" in run.stderr
+    assert "Use --memory" in run.stderr
 
 
 @pytest.mark.parametrize(

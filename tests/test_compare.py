@@ -22,7 +22,7 @@ from pyke.errors import Interrupted, MissingLibrary, NothingToScore, OutputExist
 from pyke.evaluate import Measures, evaluate, evaluate_held_out, rivals, tables
 from pyke.evaluate import compare as compare_module
 from pyke.evaluate.compare import FAILED, OK, TIME_LIMIT, Comparison, Contest, Row, compare
-from pyke.pipeline.embed import Run
+from pyke.pipeline import Run
 
 CONFIG = Config(dimensions=8)
 OPTIONS = ("--dimensions", "8")

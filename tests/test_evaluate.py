@@ -17,7 +17,7 @@ from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding, load
 from pyke.errors import Interrupted, NothingToScore
 from pyke.evaluate import Evaluation, Measures, evaluate, evaluate_held_out, graph_of, tables
-from pyke.pipeline.embed import Run, embed_to
+from pyke.pipeline import Run, embed_graph, embed_to
 from pyke.use.types.held_out import split
 
 CONFIG = Config(dimensions=8)
@@ -62,7 +62,7 @@ def test_an_embedding_scores_what_the_oracle_says(embedding: Embedding) -> None:
 def test_withheld_types_score_what_the_oracle_says(typed: Path) -> None:
     found = evaluate_held_out(typed, CONFIG, 0.3)
     parts = split(Run(typed, CONFIG).read(), 0.3, 0, RDF_TYPE)
-    vectors = Run(None, CONFIG).embed_graph(parts.graph).vectors.astype(np.float64).tolist()
+    vectors = embed_graph(parts.graph, CONFIG).vectors.astype(np.float64).tolist()
 
     def types_of(table: Any) -> list[set[str]]:
         return [

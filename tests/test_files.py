@@ -166,7 +166,7 @@ def test_a_directory_is_written_with_a_manifest_that_tells_its_sizes_and_hashes(
 def test_arrays_of_all_kinds_come_back(
     array: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "WRITE_AT_ONCE", 8)  # pieces, also where an array is small
+    monkeypatch.setattr(files, "WRITE_BYTES", 8)  # pieces, also where an array is small
     files.write_directory(tmp_path / "out", {"a.npy": array}, {})
     loaded = np.load(tmp_path / "out" / "a.npy")
     np.testing.assert_array_equal(loaded, array)

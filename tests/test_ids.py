@@ -38,7 +38,7 @@ from pyke.errors import UnknownTerm
 from pyke.graph import build, changes, roles
 from pyke.graph.graph import LITERAL, Graph
 from pyke.graph.terms import Terms, Texts
-from pyke.pipeline.embed import Run
+from pyke.pipeline import Run
 
 COUNTS = ["statements", "triples", "literals", "duplicates", "terms", "terms_only_with_literals"]
 COUNTS += ["blank_nodes", "predicates", "typed_subjects", "classes"]

@@ -82,14 +82,14 @@ def _has_kernels(path: Path) -> bool:
 
 
 def test_the_compile_cache_is_keyed_by_all_kernel_files() -> None:
-    listed = {SOURCE / name for name in (*compiling.DECIDING, *compiling.OTHERS)}
+    listed = {SOURCE / name for name in (*compiling.VECTOR_KERNELS, *compiling.OTHER_KERNELS)}
     assert listed == {path for path in MODULES if _has_kernels(path)}
 
 
 def test_the_kernels_that_decide_vectors_are_those_of_the_stages() -> None:
     folders = {"core", "read", "graph", "springs", "simulation"}
-    assert {name.split("/")[0] for name in compiling.DECIDING} == folders
-    assert not {name.split("/")[0] for name in compiling.OTHERS} & folders
+    assert {name.split("/")[0] for name in compiling.VECTOR_KERNELS} == folders
+    assert not {name.split("/")[0] for name in compiling.OTHER_KERNELS} & folders
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)

@@ -24,7 +24,7 @@ from pyke.evaluate import lubm
 from pyke.evaluate.lubm import Universities
 from pyke.evaluate.lubm import university as university_module
 from pyke.graph.graph import LITERAL, Graph
-from pyke.pipeline.embed import Run
+from pyke.pipeline import Run
 
 
 def title(value: object) -> str | None:

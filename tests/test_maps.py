@@ -257,7 +257,7 @@ def test_a_settled_map_tells_types_apart(embedding: Embedding) -> None:
 
 def test_the_start_of_a_map_is_that_of_the_embedding(embedding: Embedding) -> None:
     before, after = drawing.layout(embedding, View(method="pca", before_and_after=True), Progress())
-    start = anneal.start(len(embedding), embedding.config())[:, :8]
+    start = anneal.random_start(len(embedding), embedding.config())[:, :8]
     assert np.allclose(
         before.points, search.project_on(start, *search.principal_axes(embedding.vectors, 2))
     )

@@ -24,7 +24,7 @@ from pyke.errors import (
     OverBudget,
     UsageError,
 )
-from pyke.pipeline import embed
+from pyke.pipeline import embed_to, make_plan, read_census
 from pyke.simulation import anneal
 
 
@@ -76,11 +76,11 @@ def test_the_seed_changes_the_vectors(graph: Path) -> None:
 @pytest.mark.parametrize("at", [1, 7, 24])
 def test_an_interrupted_run_goes_on_to_the_same_bits(graph: Path, tmp_path: Path, at: int) -> None:
     config = Config(dimensions=8)
-    whole = embed.embed_to(tmp_path / "whole", graph, config)
+    whole = embed_to(tmp_path / "whole", graph, config)
     with pytest.raises(Interrupted):
-        embed.embed_to(tmp_path / "out", graph, config, progress=StopAt(at))
+        embed_to(tmp_path / "out", graph, config, progress=StopAt(at))
     assert (tmp_path / ".out.pyke" / "positions" / "manifest.json").exists()
-    resumed = embed.embed_to(tmp_path / "out", graph, config, resume=True)
+    resumed = embed_to(tmp_path / "out", graph, config, resume=True)
     assert bits(resumed) == bits(whole)
     assert resumed.manifest["history"] == whole.manifest["history"]
     assert not (tmp_path / ".out.pyke").exists()
@@ -88,18 +88,16 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(graph: Path, tmp_path: Path
 
 def test_checkpoints_at_every_chance_change_no_bit(graph: Path, tmp_path: Path) -> None:
     config = Config(checkpoint_seconds=0)
-    assert bits(embed.embed_to(tmp_path / "out", graph, config)) == bits(pyke.embed(graph))
+    assert bits(embed_to(tmp_path / "out", graph, config)) == bits(pyke.embed(graph))
 
 
 def test_resuming_without_a_checkpoint_starts_anew(graph: Path, tmp_path: Path) -> None:
-    assert bits(embed.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(
-        pyke.embed(graph)
-    )
+    assert bits(embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
 
 
 def test_a_finished_run_has_nothing_to_go_on_with(graph: Path, tmp_path: Path) -> None:
-    done = embed.embed_to(tmp_path / "out", graph, Config(threads=1))
-    again = embed.embed_to(tmp_path / "out", graph, Config(threads=2), resume=True)
+    done = embed_to(tmp_path / "out", graph, Config(threads=1))
+    again = embed_to(tmp_path / "out", graph, Config(threads=2), resume=True)
     assert bits(again) == bits(done)
     assert (
         again.manifest["stages"]
@@ -110,9 +108,9 @@ def test_a_finished_run_has_nothing_to_go_on_with(graph: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ("settings", "of another run: seed was 0 and is 1. --force replaces it"),
-        ("inputs", "of another run: the inputs are others, or have changed since"),
-        ("a change of the input", "of another run: the inputs are others, or have changed since"),
+        ("settings", "of another run: seed was 0 and is now 1. Pass `force=True` to replace it"),
+        ("inputs", "of another run: the inputs are different or have changed"),
+        ("a change of the input", "of another run: the inputs are different or have changed"),
         ("an update", "exists; --force replaces it"),
         ("damage", "exists; --force replaces it"),
     ],
@@ -121,7 +119,7 @@ def test_what_another_run_finished_is_not_taken_for_this_one(
     graph: Path, tmp_path: Path, other: str, words: str
 ) -> None:
     out, config = tmp_path / "out", Config()
-    done = embed.embed_to(out, graph, config)
+    done = embed_to(out, graph, config)
     if other == "settings":
         config = Config(seed=1)
     elif other == "inputs":
@@ -133,71 +131,67 @@ def test_what_another_run_finished_is_not_taken_for_this_one(
     else:
         os.utime(graph, ns=(0, 0))  # older, as copies may be
     with pytest.raises(OutputExists, match=words):
-        embed.embed_to(out, graph, config, resume=True)
+        embed_to(out, graph, config, resume=True)
 
 
 def test_a_checkpoint_of_other_parameters_is_not_gone_on_from(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        embed.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
-    with pytest.raises(UsageError, match="dimensions was 50 and is 20"):
-        embed.embed_to(tmp_path / "out", graph, Config(dimensions=20), resume=True)
+        embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+    with pytest.raises(UsageError, match="dimensions was 50 and is now 20"):
+        embed_to(tmp_path / "out", graph, Config(dimensions=20), resume=True)
 
 
 def test_a_checkpoint_of_another_input_is_not_gone_on_from(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        embed.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+        embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     graph.write_text(random_graph(seed=2))
     with pytest.raises(UsageError, match="inputs"):
-        embed.embed_to(tmp_path / "out", graph, Config(), resume=True)
+        embed_to(tmp_path / "out", graph, Config(), resume=True)
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x93NUMPY damaged"])
 def test_a_damaged_checkpoint_is_passed_over(graph: Path, tmp_path: Path, damage: bytes) -> None:
     with pytest.raises(Interrupted):
-        embed.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+        embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     (tmp_path / ".out.pyke" / "positions" / "positions.npy").write_bytes(damage)
-    assert bits(embed.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(
-        pyke.embed(graph)
-    )
+    assert bits(embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
 
 
 def test_an_output_that_exists_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with pytest.raises(OutputExists, match="--force"):
-        embed.embed_to(tmp_path / "out", tmp_path / "missing.nt", Config())
+        embed_to(tmp_path / "out", tmp_path / "missing.nt", Config())
 
 
 def test_a_run_that_came_to_nothing_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "empty.nt").touch()
     with pytest.raises(EmptyGraph):
-        embed.embed_to(tmp_path / "out", tmp_path / "empty.nt", Config())
+        embed_to(tmp_path / "out", tmp_path / "empty.nt", Config())
     assert [path.name for path in tmp_path.iterdir()] == ["empty.nt"]
 
 
 def test_standard_input_cannot_be_resumed(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="save it to a file"):
-        embed.embed_to(tmp_path / "out", "-", Config(format="ntriples"), resume=True)
+    with pytest.raises(UsageError, match="Save the input to a file"):
+        embed_to(tmp_path / "out", "-", Config(format="ntriples"), resume=True)
 
 
 def test_the_memory_allowed_holds_for_a_resumed_run_too(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        embed.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+        embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     with pytest.raises(OverBudget, match="simulation"):
-        embed.embed_to(tmp_path / "out", graph, Config(memory=200_000_000), resume=True)
+        embed_to(tmp_path / "out", graph, Config(memory=200_000_000), resume=True)
 
 
 def test_a_run_killed_between_springs_and_positions_goes_on(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        embed.embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+        embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     shutil.rmtree(tmp_path / ".out.pyke" / "positions")
-    assert bits(embed.embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(
-        pyke.embed(graph)
-    )
+    assert bits(embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
 
 
 def test_force_replaces_an_output(family: Path, tmp_path: Path) -> None:
-    embed.embed_to(tmp_path / "out", family, Config(dimensions=3))
-    embed.embed_to(tmp_path / "out", family, Config(dimensions=4), force=True)
+    embed_to(tmp_path / "out", family, Config(dimensions=3))
+    embed_to(tmp_path / "out", family, Config(dimensions=4), force=True)
     assert pyke.load(tmp_path / "out").vectors.shape[1] == 4
 
 
@@ -206,7 +200,7 @@ def test_force_replaces_an_output(family: Path, tmp_path: Path) -> None:
     [
         ("", EmptyGraph, "no triples"),
         ("# only a comment\n", EmptyGraph, "no triples"),
-        ('<http://e/s> <http://e/p> "only literals" .\n', EmptyGraph, "--count-literals"),
+        ('<http://e/s> <http://e/p> "only literals" .\n', EmptyGraph, "literal objects"),
     ],
 )
 def test_a_graph_without_triples_is_refused(
@@ -279,12 +273,12 @@ def test_an_unknown_similarity_is_refused_with_a_list(family: Path) -> None:
 
 @pytest.mark.parametrize("memory", ["1MB", "100MB"])
 def test_too_little_memory_is_refused_before_the_run(graph: Path, memory: str) -> None:
-    with pytest.raises(OverBudget, match=r"reading alone needs .* `pyke plan`"):
+    with pytest.raises(OverBudget, match=r"reading needs .* `pyke plan`"):
         pyke.embed(graph, memory=memory)
 
 
 def test_positions_that_do_not_fit_are_refused(graph: Path) -> None:
-    with pytest.raises(OverBudget, match="simulation alone needs"):
+    with pytest.raises(OverBudget, match="simulation needs"):
         pyke.embed(graph, memory="250MB", dimensions=4096)
 
 
@@ -303,13 +297,13 @@ def test_types_and_labels_are_kept(family: Path) -> None:
 def test_another_predicate_can_give_the_types(tmp_path: Path) -> None:
     path = tmp_path / "graph.tsv"
     path.write_text("Q1\tP31\tQ5\nQ2\tP31\tQ5\nQ1\tP22\tQ2\n")
-    census = embed.read_census(path, Config(type_predicate="P31"))
+    census = read_census(path, Config(type_predicate="P31"))
     assert (census.typed_subjects, census.classes) == (2, 1)
-    assert embed.read_census(path, Config()).typed_subjects == 0
+    assert read_census(path, Config()).typed_subjects == 0
 
 
 def test_a_plan_counts_what_the_run_then_has(graph: Path) -> None:
-    made = embed.make_plan(graph, Config())
+    made = make_plan(graph, Config())
     embedding = pyke.embed(graph)
     assert made.share == 1
     assert made.sizes.particles == embedding.manifest["particles"]
@@ -326,21 +320,21 @@ def test_a_plan_counts_what_the_run_then_has(graph: Path) -> None:
 def test_a_plan_from_a_sample_comes_near_the_counts(tmp_path: Path) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(random_graph(60_000))
-    whole = embed.make_plan(path, Config())
-    part = embed.make_plan(path, Config(), sample_bytes=path.stat().st_size // 3)
+    whole = make_plan(path, Config())
+    part = make_plan(path, Config(), sample_bytes=path.stat().st_size // 3)
     assert part.share < 0.5
     assert part.sizes.triples == pytest.approx(whole.sizes.triples, rel=0.3)
     assert part.peak_bytes == pytest.approx(whole.peak_bytes, rel=0.15)
 
 
 def test_standard_input_cannot_be_planned() -> None:
-    with pytest.raises(UsageError, match="save it to a file"):
-        embed.make_plan("-", Config(format="ntriples"))
+    with pytest.raises(UsageError, match="Save the input to a file"):
+        make_plan("-", Config(format="ntriples"))
 
 
 def test_the_start_is_a_function_of_the_seed_alone() -> None:
     def draw(particles: int, threads: int) -> Any:
-        return anneal.start(particles, Config(threads=threads, seed=3))
+        return anneal.random_start(particles, Config(threads=threads, seed=3))
 
     assert np.array_equal(draw(1000, 1), draw(1000, 2))
     assert np.array_equal(draw(1000, 1)[:10], draw(10, 1))

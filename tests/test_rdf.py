@@ -35,8 +35,8 @@ from pyke.core.progress import Progress
 from pyke.errors import DataError, EmptyGraph, NoInput, PykeError, SyntaxProblem, UsageError
 from pyke.graph import batches
 from pyke.graph.graph import Census
-from pyke.pipeline import embed as embed_module
-from pyke.pipeline.embed import Run, embed, read_census
+from pyke.pipeline import Run, embed_to, read_census
+from pyke.pipeline.embed import embed
 from pyke.read import find, tokenize
 from pyke.read import lines as lines_module
 
@@ -905,7 +905,7 @@ def test_hidden_files_and_embeddings_in_a_directory_are_not_read_and_others_are_
 ) -> None:
     for name in (".hidden.nt", "package.json", "notes.md"):
         (tmp_path / name).write_text("not RDF")
-    embed_module.embed_to(tmp_path / "out", family, Config(dimensions=2))
+    embed_to(tmp_path / "out", family, Config(dimensions=2))
     assert [document.name for document in find.find_documents([tmp_path])] == [str(family)]
     assert find.count_skipped_files([tmp_path]) == 2
-    assert embed_module.read_census(tmp_path, Config()).files_passed_over == 2
+    assert read_census(tmp_path, Config()).files_passed_over == 2

@@ -16,10 +16,10 @@ from pyke.core.arrays import Floats
 from pyke.errors import DataError, MissingLibrary, UsageError
 from pyke.evaluate import rivals
 from pyke.evaluate.rivals import METHODS, Job, Method
+from pyke.pipeline import embed_graph
 from pyke.pipeline.checkpoints import Checkpoints
-from pyke.pipeline.embed import Run
 from pyke.springs.ppmi import ppmi_similarities
-from pyke.springs.strongest import by_rows
+from pyke.springs.strongest import symmetric_matrix
 
 LITERALS = '<http://e/anna> <http://e/age> "7" .\n<http://e/heinz> <http://e/age> "9" .\n'
 
@@ -84,7 +84,7 @@ def test_our_own_methods_are_embeddings_with_the_same_dimensions(
 ) -> None:
     work = job(crafts(6), seed=3)
     config = Config.preset(preset, dimensions=10, seed=3, threads=1, **more)
-    assert (METHODS[name].run(work) == Run(None, config).embed_graph(work.graph).vectors).all()
+    assert (METHODS[name].run(work) == embed_graph(work.graph, config).vectors).all()
 
 
 def test_pyke_takes_all_settings_and_the_paper_keeps_its_own() -> None:
@@ -98,7 +98,7 @@ def test_svd_gives_the_part_of_the_matrix_that_its_rank_allows(dimensions: int) 
     """Its vectors' products are those of the greatest singular values; more dimensions than terms are filled with zeros."""
     work = job(crafts(8), dimensions=dimensions)
     found = vectors_of("svd", work).astype(np.float64)
-    rows = by_rows(ppmi_similarities(work.graph))
+    rows = symmetric_matrix(ppmi_similarities(work.graph))
     matrix = np.zeros((rows.rows, rows.rows))
     matrix[np.repeat(np.arange(rows.rows), np.diff(rows.offsets)), rows.columns] = rows.values
     values = np.linalg.svd(matrix, compute_uv=False)

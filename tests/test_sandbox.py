@@ -261,8 +261,8 @@ BOMBS = {
 def test_a_decompression_bomb_is_refused(
     extension: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inputs, "RATIO_COUNTS_FROM", 1 << 16)
-    monkeypatch.setattr(inputs, "GREATEST_RATIO", 50)
+    monkeypatch.setattr(inputs, "RATIO_APPLIES_FROM", 1 << 16)
+    monkeypatch.setattr(inputs, "MAX_RATIO", 50)
     path = written(
         tmp_path / f"x{extension}{suffix}",
         PACK[suffix](BOMBS[extension].encode() + b"\n" * (8 << 20)),
@@ -276,7 +276,7 @@ def test_a_decompression_bomb_is_refused(
 def test_a_bomb_is_noticed_at_its_limit(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inputs, "RATIO_COUNTS_FROM", 1 << 20)
+    monkeypatch.setattr(inputs, "RATIO_APPLIES_FROM", 1 << 20)
     path = written(tmp_path / f"x{suffix}", PACK[suffix](bytes(64 << 20)))
     sizes: list[int] = []
     with (
@@ -284,7 +284,7 @@ def test_a_bomb_is_noticed_at_its_limit(
         pytest.raises(DataError, match="decompression bomb"),
     ):
         sizes.extend(iter(lambda: len(source.read(1 << 16)), 0))
-    assert sum(sizes) <= max(1 << 20, inputs.GREATEST_RATIO * path.stat().st_size) + (1 << 16)
+    assert sum(sizes) <= max(1 << 20, inputs.MAX_RATIO * path.stat().st_size) + (1 << 16)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

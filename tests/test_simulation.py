@@ -22,10 +22,10 @@ from pyke.core.progress import Progress
 from pyke.errors import DivergedError, Interrupted
 from pyke.pipeline.embed import embed
 from pyke.simulation import anneal
-from pyke.simulation.anneal import Rest, State, simulate
+from pyke.simulation.anneal import Result, State, simulate
 from pyke.springs import repellers
 from pyke.springs.similarity import similarity as similarity_named
-from pyke.springs.strongest import by_rows, strongest_springs
+from pyke.springs.strongest import strongest_springs, symmetric_matrix
 
 SILENT = Progress()
 LAWS = [*product(("radial", "elementwise"), ("stiffness", "unit"), (False, True))]
@@ -43,7 +43,7 @@ def random_text(terms: int, triples: int, seed: int) -> str:
 
 
 def forces_of(text: str, config: Config) -> tuple[Matrix, Repellers]:
-    similar = by_rows(similarity_named(config.similarity)(graph_of(text), 2, None))
+    similar = symmetric_matrix(similarity_named(config.similarity)(graph_of(text), 2, None))
     return strongest_springs(similar, config.k), repellers.draw_repellers(
         similar, config.repellers, config.seed, config.threads
     )
@@ -95,7 +95,7 @@ def all_repel(particles: int) -> Repellers:
 
 def laid_out(points: list[list[float]]) -> State:
     """Given positions to start from."""
-    positions = np.zeros((len(points), anneal.stride_of(len(points[0]))), np.float32)
+    positions = np.zeros((len(points), anneal.row_stride(len(points[0]))), np.float32)
     positions[:, : len(points[0])] = points
     return State(positions, ())
 
@@ -109,7 +109,7 @@ def kept_states(
     attracting: Matrix, repelling: Repellers, config: Config
 ) -> list[NDArray[np.float64]]:
     """The positions before the first iteration and after each."""
-    positions = [anneal.start(attracting.rows, config)]
+    positions = [anneal.random_start(attracting.rows, config)]
     simulate(
         attracting,
         repelling,
@@ -229,7 +229,7 @@ def test_a_particle_without_springs_is_moved_by_repulsion_alone() -> None:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def run(config: Config, **changes: Any) -> Rest:
+def run(config: Config, **changes: Any) -> Result:
     config = replace(config, **changes)
     return simulate(*forces_of(random_text(25, 40, 2), config), config, SILENT)
 
@@ -245,7 +245,7 @@ CALM = Config(
 def test_a_run_ends_when_its_energy_is_spent(release: float, iterations: int) -> None:
     rest = run(CALM, energy_release=release)
     assert (rest.reason, len(rest.history)) == ("energy", iterations)
-    assert anneal.iterations(replace(CALM, energy_release=release)) == iterations
+    assert anneal.planned_iterations(replace(CALM, energy_release=release)) == iterations
     assert all(
         moment.energy == pytest.approx(1 - t * release) for t, moment in enumerate(rest.history)
     )
@@ -364,7 +364,7 @@ def test_particles_are_put_between_what_they_are_tied_to_one_after_the_other() -
     )
     positions = np.array([[0, 8], [0, 0], [0, 0], [0, 0]], np.float32)
     placed = np.array([True, False, False, False])
-    anneal.put_to_the_middle(springs, positions, placed, 1)
+    anneal.place_at_weighted_mean(springs, positions, placed, 1)
     assert positions.tolist() == [[0, 8], [0, 8], [0, 8], [0, 0]]
     assert placed.tolist() == [True, True, True, False]
 
@@ -381,7 +381,7 @@ def test_particles_with_the_same_ends_are_put_on_one_another_to_the_bit() -> Non
     springs = Matrix(
         offsets, np.concatenate([ends.ravel()] * 2), np.concatenate([strengths.ravel()] * 2)
     )
-    anneal.put_to_the_middle(springs, positions, np.arange(120) < 20, 2)
+    anneal.place_at_weighted_mean(springs, positions, np.arange(120) < 20, 2)
     assert (positions[20:70] == positions[70:]).all()
     assert np.allclose(
         positions[20:70, :3],

@@ -20,7 +20,7 @@ from graphs import TYPE, crafts
 from pyke.config import Config
 from pyke.errors import DataError, EmptyGraph, SyntaxProblem, UsageError
 from pyke.graph.graph import Graph
-from pyke.pipeline.embed import Run, embed_to
+from pyke.pipeline import Run, embed_to
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 NAME = "<http://e/name>"
@@ -268,7 +268,7 @@ def test_ids_must_be_whole_numbers_in_three_columns(ids: Any) -> None:
 
 @pytest.mark.parametrize("parameters", [{"format": "turtle"}, {"base": "http://e/"}])
 def test_settings_of_files_say_nothing_about_a_frame(parameters: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="format and base are for files"):
+    with pytest.raises(UsageError, match="`format` and `base` apply to files"):
         pyke.embed(as_pandas([GOOD]), **parameters)
 
 
@@ -319,5 +319,5 @@ def test_paths_are_paths(family: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_manifest_names_the_source_and_a_run_from_it_cannot_be_resumed(tmp_path: Path) -> None:
     embedding = embed_to(tmp_path / "out", as_pandas(CRAFTS), Config(dimensions=4))
     assert embedding.manifest["inputs"] == ["pandas DataFrame"]
-    with pytest.raises(UsageError, match="save it to a file to resume"):
+    with pytest.raises(UsageError, match="Save the input to a file"):
         embed_to(tmp_path / "again", as_pandas(CRAFTS), Config(dimensions=4), resume=True)

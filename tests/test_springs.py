@@ -20,7 +20,7 @@ from pyke.graph.graph import Graph
 from pyke.springs import contexts
 from pyke.springs.similarity import registered
 from pyke.springs.similarity import similarity as similarity_named
-from pyke.springs.strongest import attracting_around, by_rows, strongest_springs
+from pyke.springs.strongest import springs_around, strongest_springs, symmetric_matrix
 
 
 def particles_of(graph: Graph, truth: list[Triple], similarity: str) -> list[Particle]:
@@ -65,7 +65,7 @@ def test_similarities_and_the_strongest_of_them_are_the_oracles(
     ]
 
     pairs = similarity_named(similarity)(graph, 1, None)
-    similar = by_rows(pairs)
+    similar = symmetric_matrix(pairs)
     assert pairs.particles == similar.rows == len(names)
     found, expected = (
         entries(similar),
@@ -93,7 +93,7 @@ def test_threads_change_no_bit_of_springs(
     graph = graph_of(as_text(triples), **way)
 
     def all_springs(threads: int) -> list[Any]:
-        similar = by_rows(similarity_named(similarity)(graph, threads, None), threads)
+        similar = symmetric_matrix(similarity_named(similarity)(graph, threads, None), threads)
         return [
             array.tolist()
             for matrix in (similar, strongest_springs(similar, 3, threads))
@@ -102,7 +102,7 @@ def test_threads_change_no_bit_of_springs(
 
     undivided = all_springs(1)
     with patch.object(
-        contexts, "LEAST_ROWS", 1
+        contexts, "MIN_ROWS", 1
     ):  # borders between any two rows, those amid a context too
         assert all_springs(threads) == undivided
 
@@ -118,9 +118,9 @@ def test_springs_around_some_terms_are_those_of_the_whole(
         data.draw(st.lists(st.booleans(), min_size=len(graph.terms), max_size=len(graph.terms))),
         bool,
     )
-    whole = strongest_springs(by_rows(similarity_named(similarity)(graph, 1, None)), k)
-    with patch.object(contexts, "LEAST_ROWS", data.draw(st.sampled_from([1, 1 << 15]))):
-        around = attracting_around(graph, chosen, config)
+    whole = strongest_springs(symmetric_matrix(similarity_named(similarity)(graph, 1, None)), k)
+    with patch.object(contexts, "MIN_ROWS", data.draw(st.sampled_from([1, 1 << 15]))):
+        around = springs_around(graph, chosen, config)
     assert around.rows == whole.rows
     expected, rows = entries(whole), set(np.flatnonzero(chosen).tolist())
     rows |= {y for x, y in expected if x in rows}  # terms, and what they are tied to

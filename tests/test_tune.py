@@ -14,11 +14,13 @@ import pytest
 from conftest import Command
 from pyke.config import RDF_TYPE, Config
 from pyke.core.progress import Progress
+from pyke.embedding.embedding import Embedding
 from pyke.errors import DivergedError, Interrupted, MissingLibrary, NothingToScore, UsageError
 from pyke.evaluate import Measures, evaluate_held_out, measure_held_out, tables
 from pyke.evaluate import tune as tune_module
 from pyke.evaluate.tune import SPACE, Trial, Tuning, settings, tune
-from pyke.pipeline.embed import Run
+from pyke.graph.graph import Graph
+from pyke.pipeline import Run, embed_graph
 from pyke.use.types.held_out import split
 
 BASE = Config(dimensions=8, k=5)
@@ -91,7 +93,7 @@ def test_every_score_is_that_of_the_held_out_protocol(
         (trial.score, replace(BASE, **point))
         for trial, point in zip(found.trials, settings(3, 0), strict=True)
     ]:
-        vectors = Run(None, config).embed_graph(parts.graph).vectors
+        vectors = embed_graph(parts.graph, config).vectors
         assert (
             score == measure_held_out(vectors, parts, Measures(mu=[5]), Progress()).types.scores[5]
         )
@@ -167,14 +169,13 @@ def test_a_trial_that_diverges_has_no_score_and_the_others_go_on(
     typed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = settings(2, 0)
-    embed = Run.embed_graph
 
-    def diverging(run: Run, *arguments: object) -> object:
-        if run.config.k == first["k"]:
+    def diverging(graph: Graph, config: Config, progress: Progress) -> Embedding:
+        if config.k == first["k"]:
             raise DivergedError("too far")
-        return embed(run, *arguments)  # type: ignore[arg-type]
+        return embed_graph(graph, config, progress)
 
-    monkeypatch.setattr(Run, "embed_graph", diverging)
+    monkeypatch.setattr(tune_module, "embed_graph", diverging)
     found = tune(typed, BASE, trials=2, mu=5)
     assert first["k"] not in (second["k"], BASE.k)
     assert found.trials[0].score is None

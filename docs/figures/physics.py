@@ -10,7 +10,7 @@ import numpy as np
 import pyke
 from pyke.config import Config
 from pyke.evaluate.lubm import Universities, read
-from pyke.pipeline.embed import Run
+from pyke.pipeline import embed_graph
 from pyke.use.figures import COLOURS, GREY, draw_to, new_figure
 
 HERE = Path(__file__).parent
@@ -97,8 +97,7 @@ def _network(
 
 def annealing() -> Any:
     """Energy, J and displacement over the iterations, on LUBM(1)."""
-    run = Run(None, Config(seed=7))
-    history = run.embed_graph(read(Universities(1))).manifest["history"]
+    history = embed_graph(read(Universities(1)), Config(seed=7)).manifest["history"]
     figure = new_figure(9.2, 2.9)
     numbers = np.arange(1, len(history) + 1)
     for axes, key, title, colour in zip(

@@ -102,7 +102,7 @@ def embed(
         if name not in ("inputs", "output", "preset", "config", "force", "resume", "json_")
     }
     settings = config_of(preset, config, **parameters)
-    from pyke.pipeline.embed import embed_to
+    from pyke.pipeline import embed_to
 
     with terminal.Shown() as progress:
         embedding = embed_to(

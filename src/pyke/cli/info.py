@@ -37,7 +37,7 @@ def info(
         name: value for name, value in locals().items() if name not in ("inputs", "json_")
     }
     config = config_of(**parameters)
-    from pyke.pipeline.embed import read_census
+    from pyke.pipeline import read_census
 
     with terminal.Shown() as progress:
         census = read_census(inputs, config, progress)

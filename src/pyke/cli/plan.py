@@ -57,7 +57,7 @@ def plan(
         if name not in ("inputs", "preset", "config", "json_")
     }
     settings = config_of(preset, config, **parameters)
-    from pyke.pipeline.embed import make_plan
+    from pyke.pipeline import make_plan
     from pyke.pipeline.plan import check
 
     with terminal.Shown() as progress:

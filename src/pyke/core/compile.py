@@ -27,7 +27,7 @@ from pyke.core import progress
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Kernel files that decide the vectors: a checkpoint is only valid for the same ones.
-DECIDING = (
+VECTOR_KERNELS = (
     "core/counts.py",
     "core/hashing.py",
     "core/random.py",
@@ -39,7 +39,7 @@ DECIDING = (
     "simulation/forces.py",
     "simulation/_kernels.py",
 )
-OTHERS = (
+OTHER_KERNELS = (
     "use/neighbours/_kernels.py",
     "use/types/_kernels.py",
     "use/clusters/_kernels.py",
@@ -67,7 +67,7 @@ def _cache_directory() -> Path:
     try:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         root = Path(os.environ.get("PYKE_CACHE") or Path(home) / "pyke")
-        directory = root / version((*DECIDING, *OTHERS))
+        directory = root / version((*VECTOR_KERNELS, *OTHER_KERNELS))
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         state = directory.stat()
         # The cache holds executable code: do not use a directory that others can write to.

@@ -23,14 +23,14 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.core.parallel import in_order
+from pyke.core.parallel import ordered_map
 from pyke.errors import OutputExists, PykeError, WriteError
 
 MANIFEST = "manifest.json"
 
-WRITE_AT_ONCE = 8 << 20
+WRITE_BYTES = 8 << 20
 
-GREATEST_MANIFEST = 64 << 20
+MAX_MANIFEST_BYTES = 64 << 20
 
 
 def _write_error(path: Path, error: OSError) -> WriteError:
@@ -80,12 +80,12 @@ def _write_file(path: Path, content: Content) -> dict[str, Any]:
                 "shape": content.shape,
             }
             np.lib.format.write_array_header_1_0(writer, header)
-            rows = max(1, WRITE_AT_ONCE // max(1, content[:1].nbytes))
+            rows = max(1, WRITE_BYTES // max(1, content[:1].nbytes))
             for begin in range(0, len(content) if content.size else 0, rows):
                 writer.write(np.ascontiguousarray(content[begin : begin + rows]).data.cast("B"))
         elif isinstance(content, Block):
-            for begin in range(0, len(content), WRITE_AT_ONCE):
-                writer.write(content[begin : begin + WRITE_AT_ONCE])
+            for begin in range(0, len(content), WRITE_BYTES):
+                writer.write(content[begin : begin + WRITE_BYTES])
         else:
             for block in content:
                 writer.write(block)
@@ -94,14 +94,14 @@ def _write_file(path: Path, content: Content) -> dict[str, Any]:
 
 
 def write_directory(
-    target: Path, contents: Mapping[str, Content], manifest: dict[str, Any], replace: bool = False
+    target: Path, contents: Mapping[str, Content], manifest: dict[str, Any], force: bool = False
 ) -> None:
     """Writes a directory whole or not at all: beside the target, synced, the manifest last, then put in its place."""
     target = target.resolve()
     beside = target.with_name(f".{target.name}.writing-{os.getpid()}-{secrets.token_hex(4)}")
     try:
         _recover(target)
-        check_output(target, replace)
+        check_output(target, force)
         beside.mkdir(parents=True)
         files = {name: _write_file(beside / name, content) for name, content in contents.items()}
         text = (
@@ -110,7 +110,7 @@ def write_directory(
         )
         _write_file(beside / MANIFEST, text.encode())
         _sync_directory(beside)
-        check_output(target, replace)
+        check_output(target, force)
         if target.exists():
             _exchange(beside, target)
         else:
@@ -147,7 +147,7 @@ def check_output(target: Path, replace: bool) -> None:
 def _own_files(directory: Path) -> set[str]:
     """The files that a directory's manifest names, and the manifest."""
     try:
-        manifest = json.loads((directory / MANIFEST).read_bytes()[:GREATEST_MANIFEST])
+        manifest = json.loads((directory / MANIFEST).read_bytes()[:MAX_MANIFEST_BYTES])
         return {MANIFEST, *manifest["files"]}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
@@ -230,7 +230,7 @@ def write_stream(
     with new_file(path, force) as file:
         size = sum(
             _write_all(file, block)
-            for block in (in_order(compress, blocks, threads) if compress else blocks)
+            for block in (ordered_map(compress, blocks, threads) if compress else blocks)
         )
         if compress and not size:  # an empty file is no compressed file
             size = _write_all(file, compress(b""))

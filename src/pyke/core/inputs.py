@@ -19,9 +19,9 @@ from typing import Any, BinaryIO, Protocol
 from pyke.errors import DataError, NoInput
 
 # A text file of triples packs 5 to 50-fold; 10 GB of zeros pack 1000-fold. Small files may be as repetitive as they like.
-GREATEST_RATIO = 400
+MAX_RATIO = 400
 
-RATIO_COUNTS_FROM = 1 << 30
+RATIO_APPLIES_FROM = 1 << 30
 
 
 class ByteSource(Protocol):
@@ -136,9 +136,9 @@ class Input:
             raise
         self._decompressed += len(data)
         if self._compression and self._decompressed > max(
-            RATIO_COUNTS_FROM, GREATEST_RATIO * self._raw.count
+            RATIO_APPLIES_FROM, MAX_RATIO * self._raw.count
         ):
-            raise DataError(f"{self.name} unpacks to more than {GREATEST_RATIO} times its size: refused as a decompression bomb. "
+            raise DataError(f"{self.name} unpacks to more than {MAX_RATIO} times its size: refused as a decompression bomb. "
                             "If it is meant to, unpack it first.")  # fmt: skip
         return data
 
@@ -170,7 +170,7 @@ def compression_of(name: str) -> str | None:
     return _compression_in(start)
 
 
-def ending_of(path: str | os.PathLike[str]) -> str:
+def extension_of(path: str | os.PathLike[str]) -> str:
     """What a file's name ends in, that of a compression aside: `.nt` of a.NT.gz."""
     name = Path(path)
     return (Path(name.stem) if name.suffix.lower() in COMPRESSIONS else name).suffix.lower()

@@ -17,24 +17,24 @@ def _status(field: str) -> int:
     return 0
 
 
-def held() -> int:
+def resident_bytes() -> int:
     """Resident bytes now."""
     return _status("VmRSS:")
 
 
-def most_held() -> int:
+def peak_resident_bytes() -> int:
     """The most resident bytes since the process began."""
     return _status("VmHWM:")
 
 
-class Watch:
+class PeakMemory:
     """Sees the most that is held while it is open. Sampled: resetting the system's own mark would hide the peak from other tools."""
 
     def __init__(self, every: float = 0.01) -> None:
         self._every = every
         self.peak = 0
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> PeakMemory:
         with suppress(
             OSError, AttributeError
         ):  # a C library without it keeps what it holds in reserve
@@ -47,7 +47,7 @@ class Watch:
 
     def _look(self) -> None:
         while True:
-            self.peak = max(self.peak, held())
+            self.peak = max(self.peak, resident_bytes())
             if self._done.wait(self._every):
                 return
 
@@ -55,4 +55,4 @@ class Watch:
         self._done.set()
         self._thread.join()
         mark = _status("VmHWM:")
-        self.peak = max(self.peak, held(), mark if mark > self._mark else 0)
+        self.peak = max(self.peak, resident_bytes(), mark if mark > self._mark else 0)

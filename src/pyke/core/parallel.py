@@ -19,18 +19,18 @@ TASKS_PER_THREAD = (
 )
 
 
-def parts(threads: int, size: int, least: int = 1) -> list[tuple[int, int]]:
-    """range(size) in parts of `least` or more, enough of them to keep all threads busy."""
-    number = max(1, min(size // least, threads * TASKS_PER_THREAD))
+def split_range(threads: int, size: int, min_size: int = 1) -> list[tuple[int, int]]:
+    """range(size) in parts of `min_size` or more, enough of them to keep all threads busy."""
+    number = max(1, min(size // min_size, threads * TASKS_PER_THREAD))
     return list(pairwise(size * part // number for part in range(number + 1)))
 
 
-def in_parts(threads: int, size: int, work: Callable[[int, int], None]) -> None:
+def parallel_for(threads: int, size: int, work: Callable[[int, int], None]) -> None:
     """Calls work(begin, end) for parts of range(size), `threads` at a time."""
-    all_at_once(threads, [partial(work, begin, end) for begin, end in parts(threads, size)])
+    run_tasks(threads, [partial(work, begin, end) for begin, end in split_range(threads, size)])
 
 
-def all_at_once(threads: int, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+def run_tasks(threads: int, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
     """The results of all tasks, `threads` at a time, the calling one among them; the first error of any is raised, and no task is begun after it.
 
     Plain threads: to set up a pool takes longer than an iteration of a small graph.
@@ -66,7 +66,7 @@ def all_at_once(threads: int, tasks: Sequence[Callable[[], Result]]) -> list[Res
     return [results[number] for number in range(len(tasks))]
 
 
-def in_order(
+def ordered_map(
     work: Callable[[Item], Result], items: Iterable[Item], threads: int, depth: int | None = None
 ) -> Iterator[Result]:
     """work(item) for all items, `threads` at a time; the results in the order of the items, at most `depth` (one each, and one) under way."""

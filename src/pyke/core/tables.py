@@ -21,8 +21,8 @@ import numpy as np
 from pyke.core.arrays import Floats
 from pyke.core.arrow import concatenated, join_columns, require_pyarrow
 from pyke.core.files import Block, check_file, write_stream
-from pyke.core.inputs import ending_of
-from pyke.core.parallel import in_order
+from pyke.core.inputs import extension_of
+from pyke.core.parallel import ordered_map
 from pyke.errors import MissingLibrary, UsageError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _format_of(path: str | os.PathLike[str]) -> str:
     """The extension that determines the format of a table."""
     if os.fspath(path) == STANDARD_OUTPUT:
         return ".tsv"
-    form = ending_of(path)
+    form = extension_of(path)
     if form not in _FORMATS or (form == ".parquet" and Path(path).suffix.lower() != form):
         raise UsageError(
             f"cannot write a table to {path}; the extensions are {', '.join(_FORMATS)}. "
@@ -89,7 +89,7 @@ def separated_text(
     `lines` formats a block: `python_lines` for Python values, `number_lines` for arrays.
     """
     yield python_lines(separator, [tuple(names)])
-    yield from map(lines, blocks) if threads == 1 else in_order(lines, blocks, threads)
+    yield from map(lines, blocks) if threads == 1 else ordered_map(lines, blocks, threads)
 
 
 def python_lines(separator: str, rows: list[tuple[Any, ...]]) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.core.files import GREATEST_MANIFEST, MANIFEST, Content, file_hash, write_directory
+from pyke.core.files import MANIFEST, MAX_MANIFEST_BYTES, Content, file_hash, write_directory
 from pyke.errors import DamagedStore, NoInput
 
 FORMAT = "pyke-embedding"
@@ -61,7 +61,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest, if it is one of ours and names every file with its true size."""
     file = path / MANIFEST
     try:
-        if file.stat().st_size > GREATEST_MANIFEST:
+        if file.stat().st_size > MAX_MANIFEST_BYTES:
             raise DamagedStore(f"{file} is larger than a manifest can be")
         manifest = json.loads(file.read_bytes())
     except FileNotFoundError:

@@ -13,7 +13,7 @@ from pyke.embedding.embedding import Embedding
 from pyke.evaluate.purity import Purity, purity
 from pyke.evaluate.type_prediction import TypePrediction, score
 from pyke.graph.graph import Graph
-from pyke.pipeline.embed import Run
+from pyke.pipeline import Run, embed_graph
 from pyke.read.objects import Inputs
 from pyke.use.clusters.hdbscan import hdbscan
 from pyke.use.types.held_out import Split, split
@@ -73,11 +73,12 @@ def evaluate_graph(
     progress: Progress | None = None,
 ) -> Evaluation:
     """Embeds a graph, then scores the embedding by the paper's protocol."""
-    run = Run(inputs, config or Config(), progress)
-    graph = run.read()
+    config, progress = config or Config(), progress or Progress()
+    graph = Run(inputs, config, progress).read()
     require_classes(TypeTable.of(graph.types))
     usable_mu(measures.mu, graph.census.typed_subjects - 1)  # before the embedding
-    return measure_in_graph(run.embed_graph(graph).vectors, graph.types, measures, run.progress)
+    embedding = embed_graph(graph, config, progress)
+    return measure_in_graph(embedding.vectors, graph.types, measures, progress)
 
 
 def evaluate_held_out(
@@ -88,11 +89,12 @@ def evaluate_held_out(
     progress: Progress | None = None,
 ) -> Evaluation:
     """Embeds a graph without the types of a random part of its subjects (drawn with the config's seed), then predicts them."""
-    config = config or Config()
-    run = Run(inputs, config, progress)
-    parts = split(run.read(), fraction, config.seed, config.type_predicate)
+    config, progress = config or Config(), progress or Progress()
+    graph = Run(inputs, config, progress).read()
+    parts = split(graph, fraction, config.seed, config.type_predicate)
     usable_mu(measures.mu, len(parts.known))
-    return measure_held_out(run.embed_graph(parts.graph).vectors, parts, measures, run.progress)
+    embedding = embed_graph(parts.graph, config, progress)
+    return measure_held_out(embedding.vectors, parts, measures, progress)
 
 
 def measure_in_graph(

@@ -32,8 +32,8 @@ from pyke.evaluate import (
     rivals,
 )
 from pyke.graph.graph import Graph
+from pyke.pipeline import Run
 from pyke.pipeline.checkpoints import Checkpoints
-from pyke.pipeline.embed import Run
 from pyke.read.objects import Inputs
 from pyke.use.types.held_out import split
 from pyke.use.types.votes import usable_mu

@@ -28,10 +28,10 @@ from pyke.core.files import write_directory
 from pyke.errors import DataError, MissingLibrary, PykeError, UsageError
 from pyke.graph import changes
 from pyke.graph.graph import LITERAL, Graph
+from pyke.pipeline import embed_graph
 from pyke.pipeline.checkpoints import Checkpoints
-from pyke.pipeline.embed import Run
 from pyke.springs.ppmi import ppmi_similarities
-from pyke.springs.strongest import by_rows
+from pyke.springs.strongest import symmetric_matrix
 
 EPOCHS = 50  # of the models that are trained by gradients
 BATCH, LEARNING_RATE = 4096, 0.01
@@ -79,7 +79,7 @@ class Job:
 
 def pyke(job: Job) -> Floats:
     """As this package does it, with the settings given."""
-    return Run(None, job.config).embed_graph(job.graph).vectors
+    return embed_graph(job.graph, job.config).vectors
 
 
 def paper(job: Job) -> Floats:
@@ -100,7 +100,7 @@ def _with(job: Job, preset: str = "default", **changes: Any) -> Floats:
         threads=job.config.threads,
         **changes,
     )
-    return Run(None, config).embed_graph(job.graph).vectors
+    return embed_graph(job.graph, config).vectors
 
 
 def svd(job: Job) -> Floats:
@@ -108,7 +108,7 @@ def svd(job: Job) -> Floats:
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import svds
 
-    rows = by_rows(ppmi_similarities(job.graph))
+    rows = symmetric_matrix(ppmi_similarities(job.graph))
     matrix = csr_array((rows.values, rows.columns, rows.offsets), shape=(rows.rows, rows.rows))
     rank = min(job.config.dimensions, rows.rows - 1)
     left, weights, _ = svds(matrix, k=rank, rng=np.random.default_rng(job.config.seed))
@@ -318,7 +318,7 @@ def main(name: str, graph: str, output: str, settings: str) -> None:
     write_directory(
         Path(output),
         {"vectors.npy": np.ascontiguousarray(vectors, np.float32)},
-        {"seconds": seconds, "peak_bytes": memory.most_held()},
+        {"seconds": seconds, "peak_bytes": memory.peak_resident_bytes()},
     )
 
 

@@ -13,7 +13,7 @@ from pyke.config import Config
 from pyke.core.progress import Progress
 from pyke.errors import DivergedError, Interrupted, MissingLibrary, OverBudget, UsageError
 from pyke.evaluate import Measures, graph_of, measure_held_out
-from pyke.pipeline.embed import Run
+from pyke.pipeline import embed_graph
 from pyke.read.objects import Inputs
 from pyke.use.types.held_out import Split, split
 from pyke.use.types.votes import REFERENCE_MU, usable_mu
@@ -149,7 +149,7 @@ def _attempt(tried: Config, parts: Split, measures: Measures, heard: Progress) -
     began = time.perf_counter()
     score: float | None = None
     with suppress(DivergedError, OverBudget):
-        vectors = Run(None, tried, heard).embed_graph(parts.graph).vectors
+        vectors = embed_graph(parts.graph, tried, heard).vectors
         (score,) = measure_held_out(vectors, parts, measures, heard).types.scores.values()
     return Trial(
         tried.k,

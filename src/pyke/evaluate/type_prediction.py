@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyke.core.arrays import Floats
-from pyke.core.parallel import in_parts
+from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
 from pyke.use.neighbours.search import Neighbours, nearest_of_many
 from pyke.use.types import _kernels as types_kernels
@@ -81,7 +81,7 @@ def score(
             each,
         )
 
-    in_parts(threads, len(truth), rate)
+    parallel_for(threads, len(truth), rate)
     total = len(known if asked is None else asked)
     each = np.concatenate([each, np.zeros((total - len(truth), len(sizes)))])
     return TypePrediction(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pyke.config import Config
 from pyke.core import hashing
 from pyke.core.arrays import Ids
-from pyke.core.parallel import in_parts
+from pyke.core.parallel import parallel_for
 from pyke.graph.build import (
     assemble,
     distinct_ids,
@@ -155,7 +155,7 @@ def _find_all(known: Terms, queries: Terms, threads: int) -> Ids:
     hashing.rehash(dictionary)
     found = np.empty(len(known), np.int32)
     blob, offsets = np.array(known.blob), np.array(known.offsets)
-    in_parts(
+    parallel_for(
         threads,
         len(known),
         lambda begin, end: hashing.find_terms(

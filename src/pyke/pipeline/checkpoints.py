@@ -1,4 +1,4 @@
-"""What a run leaves behind while it works, so that another can go on: stage results and positions."""
+"""Saved results of the stages of a run, from which an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -20,35 +20,37 @@ from pyke.simulation.anneal import Iteration, State
 
 Arrays = dict[str, NDArray[Any]]
 VERSION = 1
+GRAPH, FORCES, POSITIONS = "graph", "springs", "positions"  # directory names
 
 
 class Checkpoints:
-    """Saved results of one run, told apart by a fingerprint of all that decides the result. Without a directory, none."""
+    """Checkpoints of one run. A fingerprint of everything that determines the result identifies it.
+
+    Without a directory, nothing is saved and nothing is found.
+    """
 
     def __init__(
         self, directory: Path | None, fingerprint: dict[str, Any], every: float, resume: bool
     ) -> None:
-        self._directory, self._fingerprint, self._every = (
-            directory,
-            json.loads(json.dumps(fingerprint)),
-            every,
-        )
+        self._directory = directory
+        self._fingerprint = json.loads(json.dumps(fingerprint))
+        self._every = every  # seconds between checkpoints
         self._last = time.monotonic()
-        self._kept: set[str] = set()  # stage results that are there, and do not change any more
+        self._saved: set[str] = set()  # graph and forces do not change once they are saved
         if directory and not resume:
-            for name in ("graph", "springs", "positions"):
+            for name in (GRAPH, FORCES, POSITIONS):
                 remove(directory / name)
 
-    # -- graph ---------------------------------------------------------------------------------------------------------
+    # -- graph --------------------------------------------------------------------------------
 
     def save_graph(self, graph: Graph, now: bool = False) -> None:
-        """Keeps the graph, now or if the last checkpoint is long ago."""
-        if "graph" not in self._kept:
-            self._save("graph", _arrays_of(graph), {"census": asdict(graph.census)}, now)
+        """Save the graph if a checkpoint is due, or `now`."""
+        if GRAPH not in self._saved:
+            self._save(GRAPH, _arrays_of(graph), {"census": asdict(graph.census)}, now)
 
     def load_graph(self) -> Graph | None:
-        """The kept graph."""
-        found = self._load("graph")
+        """The saved graph."""
+        found = self._load(GRAPH)
         if found is None:
             return None
         arrays, extra = found
@@ -60,88 +62,85 @@ class Checkpoints:
             **arrays,
         )
 
-    # -- springs and repellers -----------------------------------------------------------------------------------------
+    # -- springs and repellers ----------------------------------------------------------------
 
-    def save_springs(self, springs: Matrix, repellers: Repellers, now: bool = False) -> None:
-        """Keeps P and N, now or if the last checkpoint is long ago."""
-        if "springs" not in self._kept:
-            self._save("springs", {**vars(springs), **vars(repellers)}, {}, now)
+    def save_forces(self, springs: Matrix, repellers: Repellers, now: bool = False) -> None:
+        """Save springs and repellers if a checkpoint is due, or `now`."""
+        if FORCES not in self._saved:
+            self._save(FORCES, {**vars(springs), **vars(repellers)}, {}, now)
 
-    def load_springs(self) -> tuple[Matrix, Repellers] | None:
-        """The kept P and N."""
-        found = self._load("springs")
+    def load_forces(self) -> tuple[Matrix, Repellers] | None:
+        """The saved springs and repellers."""
+        found = self._load(FORCES)
         if found is None:
             return None
         arrays, _ = found
         springs = Matrix(arrays.pop("offsets"), arrays.pop("columns"), arrays.pop("values"))
         return springs, Repellers(**arrays)
 
-    # -- positions -----------------------------------------------------------------------------------------------------
+    # -- positions ----------------------------------------------------------------------------
 
     def save_state(self, state: State) -> None:
-        """Keeps positions; the simulation says when."""
-        self._save(
-            "positions",
-            {"positions": state.positions},
-            {"history": [asdict(iteration) for iteration in state.history]},
-            now=True,
-        )
+        """Save positions; the simulation decides when."""
+        history = [asdict(iteration) for iteration in state.history]
+        self._save(POSITIONS, {"positions": state.positions}, {"history": history}, now=True)
 
     def load_state(self) -> State | None:
-        """The kept positions."""
-        found = self._load("positions")
+        """The saved positions."""
+        found = self._load(POSITIONS)
         if found is None:
             return None
         arrays, extra = found
-        return State(
-            arrays["positions"], tuple(Iteration(**iteration) for iteration in extra["history"])
-        )
+        history = tuple(Iteration(**iteration) for iteration in extra["history"])
+        return State(arrays["positions"], history)
 
-    # ------------------------------------------------------------------------------------------------------------------
+    # -----------------------------------------------------------------------------------------
 
     def _save(self, name: str, arrays: Arrays, extra: dict[str, Any], now: bool) -> None:
         if self._directory is None or not (now or time.monotonic() - self._last >= self._every):
             return
         manifest = {"checkpoint": VERSION, "fingerprint": self._fingerprint, **extra}
-        write_directory(
-            self._directory / name,
-            {f"{key}.npy": array for key, array in arrays.items()},
-            manifest,
-            replace=True,
-        )
-        self._kept.add(name)
+        contents = {f"{key}.npy": array for key, array in arrays.items()}
+        write_directory(self._directory / name, contents, manifest, force=True)
+        self._saved.add(name)
         self._last = time.monotonic()
 
     def _load(self, name: str) -> tuple[Arrays, dict[str, Any]] | None:
-        """A whole checkpoint of this run, or None. One of another run is an error; a damaged one is passed over."""
+        """A checkpoint of this run, if there is a valid one. One of another run is an error."""
         if self._directory is None or not (self._directory / name / MANIFEST).is_file():
             return None
         path = self._directory / name
-        found = _read_whole(path)
+        found = _read_valid(path)
         if found is None:
             remove(path)
             return None
         arrays, manifest = found
         if manifest["fingerprint"] != self._fingerprint:
-            raise UsageError(f"the checkpoint in {self._directory} is of another run: {difference(manifest['fingerprint'], self._fingerprint)}. "
-                             "Give the same inputs and parameters, or leave --resume out to start anew.")  # fmt: skip
-        self._kept.add(name)
+            changed = difference(manifest["fingerprint"], self._fingerprint)
+            raise UsageError(
+                f"the checkpoint in {self._directory} belongs to another run: {changed}. "
+                "Use the same inputs and parameters, or omit `resume=True` to start over."
+            )
+        self._saved.add(name)
         return arrays, manifest
 
 
-def _read_whole(path: Path) -> tuple[Arrays, dict[str, Any]] | None:
+NO_CHECKPOINTS = Checkpoints(None, {}, 0, False)
+
+
+def _read_valid(path: Path) -> tuple[Arrays, dict[str, Any]] | None:
     """The arrays and the manifest of a checkpoint, or None if it is damaged."""
     try:
         manifest = json.loads((path / MANIFEST).read_bytes())
+        entries = manifest["files"].items()
         if manifest["checkpoint"] != VERSION or any(
-            file_hash(path / file) != entry["sha256"] for file, entry in manifest["files"].items()
+            file_hash(path / file) != entry["sha256"] for file, entry in entries
         ):
             return None
-        return {
-            Path(file).stem: np.load(path / file, allow_pickle=False) for file in manifest["files"]
-        }, manifest
+        arrays = {Path(file).stem: np.load(path / file, allow_pickle=False) for file, _ in entries}
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    return arrays, manifest
 
 
 def _arrays_of(graph: Graph) -> Arrays:
@@ -152,10 +151,13 @@ def _arrays_of(graph: Graph) -> Arrays:
 
 
 def difference(theirs: Any, ours: dict[str, Any]) -> str:
-    """The first thing in which two fingerprints differ."""
+    """The first difference between the fingerprint of an earlier run and of this one."""
+    if not isinstance(theirs, dict):
+        return "it has no fingerprint"
     for key, value in ours.items():
-        if key == "inputs" and isinstance(theirs, dict) and theirs.get(key) != value:
-            return "the inputs are others, or have changed since"
-        if not isinstance(theirs, dict) or theirs.get(key) != value:
-            return f"{key} was {theirs.get(key) if isinstance(theirs, dict) else '?'!r} and is {value!r}"
+        if theirs.get(key) == value:
+            continue
+        if key == "inputs":
+            return "the inputs are different or have changed"
+        return f"{key} was {theirs.get(key)!r} and is now {value!r}"
     return "it has other parameters"

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pyke.core.inputs import COMPRESSIONS, compression_of, ending_of
+from pyke.core.inputs import COMPRESSIONS, compression_of, extension_of
 from pyke.errors import NoInput, UsageError
 
 
@@ -87,7 +87,7 @@ def _documents_below(directory: str, form: str | None) -> list[Document]:
     known = [
         name
         for name in sorted(_files_below(directory, fail))
-        if ending_of(name) in _BY_EXTENSION and ending_of(name) != ".json"
+        if extension_of(name) in _BY_EXTENSION and extension_of(name) != ".json"
     ]
     if not known:
         raise NoInput(
@@ -112,11 +112,13 @@ def count_skipped_files(inputs: Sequence[str | os.PathLike[str]]) -> int:
     found = [
         name for given in inputs if os.path.isdir(given) for name in _files_below(os.fspath(given))
     ]
-    return sum(ending_of(name) not in _BY_EXTENSION or ending_of(name) == ".json" for name in found)
+    return sum(
+        extension_of(name) not in _BY_EXTENSION or extension_of(name) == ".json" for name in found
+    )
 
 
 def _document(name: str, form: str | None) -> Document:
-    syntax = _BY_NAME[form.lower()] if form else _BY_EXTENSION.get(ending_of(name))
+    syntax = _BY_NAME[form.lower()] if form else _BY_EXTENSION.get(extension_of(name))
     if syntax is None:
         raise UsageError(
             f"{name}: its extension tells no syntax; say --format with one of: {', '.join(syntax.name for syntax in SYNTAXES)}"

@@ -17,7 +17,7 @@ from pyke.config import Config
 from pyke.core import hashing
 from pyke.core.arrays import Bytes as Text
 from pyke.core.inputs import Input, read_ahead
-from pyke.core.parallel import in_order
+from pyke.core.parallel import ordered_map
 from pyke.core.progress import Progress
 from pyke.errors import SyntaxProblem, UsageError
 from pyke.graph import batches
@@ -220,7 +220,7 @@ def _batches(
     reader: _BlockReader, blocks: Iterator[Text], threads: int, report: Report
 ) -> Iterator[batches.Batch]:
     lines = 0
-    for stretch in in_order(reader.read, read_ahead(blocks), threads, depth=2 * threads + 1):
+    for stretch in ordered_map(reader.read, read_ahead(blocks), threads, depth=2 * threads + 1):
         for line, message in stretch.problems:
             report(lines + line, message)
         lines += stretch.lines

@@ -44,7 +44,7 @@ def normal_start(
 
 
 @float_kernel
-def put_to_the_middle(
+def place_at_weighted_mean(
     offsets: NDArray[np.int64],
     columns: NDArray[np.int32],
     sigma: NDArray[np.float32],
@@ -95,10 +95,10 @@ def multiply(
 
 
 @kernel
-def extremes(
+def min_and_max(
     positions: NDArray[np.float32], begin: int, end: int, out: NDArray[np.float32]
 ) -> None:
-    """float32 out (2, stride) = least and greatest of each dimension over the rows begin … end."""
+    """float32 out (2, stride) = minimum and greatest of each dimension over the rows begin … end."""
     out[0], out[1] = positions[begin], positions[begin]
     for x in range(begin + 1, end):
         for i in range(positions.shape[1]):
@@ -109,7 +109,7 @@ def extremes(
 @kernel
 def rescale(
     positions: NDArray[np.float32],
-    least: NDArray[np.float32],
+    minimum: NDArray[np.float32],
     width: NDArray[np.float32],
     begin: int,
     end: int,
@@ -117,4 +117,4 @@ def rescale(
     """Moves each dimension of the rows begin … end into [0, 1]; a dimension without width becomes 0."""
     for x in range(begin, end):
         for i in range(positions.shape[1]):
-            positions[x, i] = (positions[x, i] - least[i]) / width[i] if width[i] > 0 else 0
+            positions[x, i] = (positions[x, i] - minimum[i]) / width[i] if width[i] > 0 else 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyke.config import Config
 from pyke.core.arrays import BLOCK_ROWS, Floats, Matrix, Repellers
-from pyke.core.parallel import in_parts
+from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
 from pyke.errors import DivergedError, Interrupted
 from pyke.simulation import _kernels, forces
@@ -48,7 +48,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Rest:
+class Result:
     """Where the system came to rest, and why it stopped: energy, iterations, displacement or objective."""
 
     positions: Floats  # (particles, stride); the dimensions come first, zeros follow
@@ -60,12 +60,12 @@ class Rest:
         return [asdict(iteration) for iteration in self.history]
 
 
-def stride_of(dimensions: int) -> int:
+def row_stride(dimensions: int) -> int:
     """Floats from one row to the next."""
     return -(-dimensions // CACHE_LINE) * CACHE_LINE
 
 
-def iterations(config: Config) -> int:
+def planned_iterations(config: Config) -> int:
     """The iterations of a run that comes to no rest before: until the energy is spent, or T."""
     number = 0
     while _energy(number, config) > 0 and number < config.max_iterations:
@@ -75,14 +75,14 @@ def iterations(config: Config) -> int:
 
 def _new_positions(particles: int, config: Config) -> Floats:
     """Room for positions, of which every number is written before it is read."""
-    return np.empty((particles, stride_of(config.dimensions)), np.float32)
+    return np.empty((particles, row_stride(config.dimensions)), np.float32)
 
 
-def start(particles: int, config: Config) -> Floats:
+def random_start(particles: int, config: Config) -> Floats:
     """Random positions, a function of the seed alone."""
     positions = _new_positions(particles, config)
     draw = _STARTS[config.init]
-    in_parts(
+    parallel_for(
         config.threads,
         particles,
         lambda begin, end: draw(np.uint64(config.seed), config.dimensions, begin, end, positions),
@@ -97,10 +97,10 @@ def simulate(
     progress: Progress,
     state: State | None = None,
     keep: Callable[[State], None] | None = None,
-) -> Rest:
+) -> Result:
     """Runs until the energy is spent, T iterations are done, or the particles rest; `keep` is given states to go on from."""
     system = _system(springs, repellers, config)
-    state = state or State(start(springs.rows, config), ())
+    state = state or State(random_start(springs.rows, config), ())
     positions, history = state.positions, list(state.history)
     following = _new_positions(len(positions), config)
     kept = time.monotonic()
@@ -121,10 +121,10 @@ def simulate(
         if keep and time.monotonic() - kept >= config.checkpoint_seconds:
             keep(State(positions, tuple(history)))
             kept = time.monotonic()
-    return Rest(positions, tuple(history), reason)
+    return Result(positions, tuple(history), reason)
 
 
-def put_to_the_middle(
+def place_at_weighted_mean(
     springs: Matrix, positions: Floats, placed: NDArray[np.bool_], threads: int
 ) -> None:
     """Puts particles that have no place yet to the weighted middle of what they are tied to, as soon as some of that has its place.
@@ -135,12 +135,12 @@ def put_to_the_middle(
     found = np.zeros(springs.rows, bool)
 
     def put(begin: int, end: int) -> None:
-        _kernels.put_to_the_middle(
+        _kernels.place_at_weighted_mean(
             springs.offsets, springs.columns, springs.values, placed, begin, end, positions, found
         )
 
     while not placed.all():
-        in_parts(threads, springs.rows, put)
+        parallel_for(threads, springs.rows, put)
         if not found.any():
             return
         placed |= found
@@ -176,14 +176,14 @@ def _system(springs: Matrix, repellers: Repellers, config: Config) -> forces.Sys
     stiffness[rows] = (
         np.add.reduceat(springs.values, springs.offsets[rows], dtype=np.float64) if len(rows) else 0
     )
-    ease = np.ones(springs.rows, np.float32)
+    inverse_inertia = np.ones(springs.rows, np.float32)
     if config.mass == "stiffness":
-        ease[rows] = 1.0 / stiffness[rows]
+        inverse_inertia[rows] = 1.0 / stiffness[rows]
     return forces.System(
         offsets=springs.offsets,
         columns=springs.columns,
         sigma=springs.values,
-        ease=ease,
+        inverse_inertia=inverse_inertia,
         pool_offsets=repellers.pool_offsets,
         pool=repellers.pool,
         members=repellers.members,
@@ -200,7 +200,7 @@ def _step(
     blocks = len(system.pool_offsets) - 1
     sums = np.zeros((blocks, 2), np.float64)
     step = _STEPS[config.repulsion]
-    in_parts(
+    parallel_for(
         config.threads,
         blocks,
         lambda begin, end: step(system, np.float32(energy), begin, end, positions, following, sums),
@@ -219,8 +219,8 @@ def _ordered_sum(sums: NDArray[np.float64]) -> tuple[float, float]:
 def _rescale(positions: Floats, threads: int) -> None:
     """Moves every dimension into [0, 1]."""
     bounds = np.empty((2, positions.shape[1]), np.float32)
-    _kernels.extremes(positions, 0, len(positions), bounds)
-    in_parts(
+    _kernels.min_and_max(positions, 0, len(positions), bounds)
+    parallel_for(
         threads,
         len(positions),
         lambda begin, end: _kernels.rescale(

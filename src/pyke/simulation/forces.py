@@ -24,7 +24,7 @@ class System(NamedTuple):
     offsets: NDArray[np.int64]
     columns: NDArray[np.int32]
     sigma: NDArray[np.float32]
-    ease: NDArray[np.float32]  # one over a particle's inertia against its springs
+    inverse_inertia: NDArray[np.float32]  # one over a particle's inertia against its springs
     pool_offsets: NDArray[np.int64]
     pool: NDArray[np.int32]
     members: NDArray[np.unsignedinteger[Any]]
@@ -39,12 +39,12 @@ def _attract(
     offsets: NDArray[np.int64],
     columns: NDArray[np.int32],
     sigma: NDArray[np.float32],
-    ease: np.float32,
+    inverse_inertia: np.float32,
     x: int,
     positions: NDArray[np.float32],
     force: NDArray[np.float32],
 ) -> np.float32:
-    """force = ease · Σ σ(x, y) (y − x) over P(x), Hooke's law; returns Σ d(x, y)."""
+    """force = inverse_inertia · Σ σ(x, y) (y − x) over P(x), Hooke's law; returns Σ d(x, y)."""
     stride = positions.shape[1]
     distances = np.float32(0)
     for i in range(stride):
@@ -58,7 +58,7 @@ def _attract(
             force[i] += sigma[j] * difference
         distances += np.sqrt(square)
     for i in range(stride):
-        force[i] *= ease
+        force[i] *= inverse_inertia
     return distances
 
 
@@ -154,7 +154,12 @@ def step_radial(
 
     x ← x + E · ( Σ σ (y − x) / inertia − ω Σ (y − x) / d² ), all from the positions before.
     """
-    offsets, columns, sigma, ease = system.offsets, system.columns, system.sigma, system.ease
+    offsets, columns, sigma, inverse_inertia = (
+        system.offsets,
+        system.columns,
+        system.sigma,
+        system.inverse_inertia,
+    )
     members, counts, omega = system.members, system.counts, system.omega
     force = np.empty(positions.shape[1], np.float32)
     for block in range(begin, end):
@@ -163,7 +168,7 @@ def step_radial(
         for x in range(
             block * system.block_rows, min(positions.shape[0], (block + 1) * system.block_rows)
         ):
-            objective += _attract(offsets, columns, sigma, ease[x], x, positions, force)
+            objective += _attract(offsets, columns, sigma, inverse_inertia[x], x, positions, force)
             objective -= _repel_radial(members, counts[x], omega, x, positions, pool, force)
             displacement += _move(x, energy, force, positions, out)
         sums[block, 0], sums[block, 1] = objective, displacement
@@ -180,7 +185,12 @@ def step_elementwise(
     sums: NDArray[np.float64],
 ) -> None:
     """As step_radial, with the paper's element-wise reciprocal: x ← x + E · ( Σ σ (y − x) / inertia − ω Σ 1 / (y − x) )."""
-    offsets, columns, sigma, ease = system.offsets, system.columns, system.sigma, system.ease
+    offsets, columns, sigma, inverse_inertia = (
+        system.offsets,
+        system.columns,
+        system.sigma,
+        system.inverse_inertia,
+    )
     members, counts, omega = system.members, system.counts, system.omega
     force = np.empty(positions.shape[1], np.float32)
     for block in range(begin, end):
@@ -189,7 +199,7 @@ def step_elementwise(
         for x in range(
             block * system.block_rows, min(positions.shape[0], (block + 1) * system.block_rows)
         ):
-            objective += _attract(offsets, columns, sigma, ease[x], x, positions, force)
+            objective += _attract(offsets, columns, sigma, inverse_inertia[x], x, positions, force)
             objective -= _repel_elementwise(members, counts[x], omega, x, positions, pool, force)
             displacement += _move(x, energy, force, positions, out)
         sums[block, 0], sums[block, 1] = objective, displacement

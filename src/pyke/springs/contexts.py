@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from pyke.core.arrays import Floats, Ids, Offsets
 from pyke.core.counts import count_rows
-from pyke.core.parallel import all_at_once, parts
+from pyke.core.parallel import run_tasks, split_range
 from pyke.graph.build import require_ids, sorted_columns
 from pyke.graph.graph import LITERAL, Graph
 from pyke.springs import _kernels
 from pyke.springs.similarity import Around, Similarities
 
-LEAST_ROWS = 1 << 15  # of a part: threads are not worth less
+MIN_ROWS = 1 << 15  # of a part: threads are not worth less
 
 Finder = Callable[[_kernels.Events], None]
 
@@ -54,8 +54,8 @@ def context_similarities(
             _kernels.Counts(occurrences, total, graph.predicates, number_of),
             _choice(chosen, predicates, k),
         )
-        borders = parts(threads, len(columns[0]), LEAST_ROWS)
-        found = all_at_once(
+        borders = split_range(threads, len(columns[0]), MIN_ROWS)
+        found = run_tasks(
             threads, [partial(_kernels.count_contexts, *columns, *border) for border in borders]
         )
         for border, (runs, number, members) in zip(borders, found, strict=True):
@@ -133,9 +133,7 @@ def _find_events(finders: list[tuple[int, Finder]], threads: int) -> tuple[Ids, 
         finders[number][1](own)
         return int(own.size[0])
 
-    sizes = np.array(
-        all_at_once(threads, [partial(find, number) for number in range(len(finders))])
-    )
+    sizes = np.array(run_tasks(threads, [partial(find, number) for number in range(len(finders))]))
     _kernels.close_gaps(borders[:-1], sizes, events)
     n = int(events.size[0])
     return events.terms[:n], events.contexts[:n], events.values[:n]

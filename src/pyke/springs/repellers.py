@@ -13,7 +13,7 @@ import numpy as np
 
 from pyke.core import random
 from pyke.core.arrays import BLOCK_ROWS, Ids, Matrix, Repellers
-from pyke.core.parallel import in_parts
+from pyke.core.parallel import parallel_for
 from pyke.springs import _selection
 
 POOL = 128  # a pool's positions nearly fit the first-level cache; 64 scored a little lower on held-out types
@@ -45,7 +45,7 @@ def draw_repellers(similar: Matrix, wanted: int, seed: int, threads: int) -> Rep
             counts,
         )
 
-    in_parts(threads, blocks, draw)
+    parallel_for(threads, blocks, draw)
     offsets = np.arange(blocks + 1, dtype=np.int64) * pools.shape[1]
     repellers = Repellers(offsets, pools.ravel(), members, counts)
     return _with_hubs(similar, repellers, seed) if pools.shape[1] < particles else repellers

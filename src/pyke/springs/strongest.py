@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from pyke.config import Config
 from pyke.core.arrays import Matrix
 from pyke.core.counts import count_rows
-from pyke.core.parallel import all_at_once, in_parts
+from pyke.core.parallel import parallel_for, run_tasks
 from pyke.graph.graph import Graph
 from pyke.springs import _selection
 from pyke.springs.similarity import Around, Similarities, similarity
 
 
-def by_rows(pairs: Similarities, threads: int = 1) -> Matrix:
+def symmetric_matrix(pairs: Similarities, threads: int = 1) -> Matrix:
     """Both directions of each pair, by rows: in a row first those that it is second in."""
     directions = ((pairs.second, pairs.first), (pairs.first, pairs.second))
     counts = np.zeros((2, pairs.particles), np.int64)
-    all_at_once(
+    run_tasks(
         threads,
         [
             partial(count_rows, rows, count)
@@ -35,7 +35,7 @@ def by_rows(pairs: Similarities, threads: int = 1) -> Matrix:
         partial(_selection.fill_rows, *pair, pairs.values, end, columns, values)
         for pair, end in zip(directions, ends, strict=True)
     ]
-    all_at_once(threads, fills)
+    run_tasks(threads, fills)
     return Matrix(offsets, columns, values)
 
 
@@ -50,11 +50,11 @@ def strongest_springs(matrix: Matrix, k: int, threads: int = 1) -> Matrix:
             matrix.offsets, matrix.columns, matrix.values, k, begin, end, offsets, columns, values
         )
 
-    in_parts(threads, matrix.rows, keep)
+    parallel_for(threads, matrix.rows, keep)
     return Matrix(offsets, columns, values)
 
 
-def attracting_around(graph: Graph, terms: NDArray[np.bool_], config: Config) -> Matrix:
+def springs_around(graph: Graph, terms: NDArray[np.bool_], config: Config) -> Matrix:
     """P(x) of some terms and of the particles tied to them; other rows are incomplete."""
     pairs = similarity(config.similarity)(graph, config.threads, Around(terms, config.k))
-    return strongest_springs(by_rows(pairs, config.threads), config.k, config.threads)
+    return strongest_springs(symmetric_matrix(pairs, config.threads), config.k, config.threads)

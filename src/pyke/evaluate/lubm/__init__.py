@@ -17,7 +17,7 @@ from pyke.config import RDF_TYPE, Config, thread_count
 from pyke.core.arrays import Bytes
 from pyke.core.files import write_stream
 from pyke.core.hashing import Dictionary
-from pyke.core.parallel import in_order
+from pyke.core.parallel import ordered_map
 from pyke.core.progress import Progress
 from pyke.errors import UsageError
 from pyke.evaluate.lubm.university import (
@@ -249,7 +249,9 @@ def lines(
 def _blocks(
     which: Universities, literals: bool, header: bool, threads: int | None
 ) -> Iterator[tuple[Bytes, int]]:
-    return in_order(_Maker(which, literals, header).block, which.numbers(), thread_count(threads))
+    return ordered_map(
+        _Maker(which, literals, header).block, which.numbers(), thread_count(threads)
+    )
 
 
 def batches(
@@ -269,7 +271,7 @@ def batches(
     >>> len(batch.terms.blob) > 0
     True
     """
-    return in_order(_Maker(which, literals).batch, which.numbers(), thread_count(threads))
+    return ordered_map(_Maker(which, literals).batch, which.numbers(), thread_count(threads))
 
 
 def read(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pyke.core.files import MANIFEST
-from pyke.core.inputs import COMPRESSIONS, ending_of
+from pyke.core.inputs import COMPRESSIONS, extension_of
 from pyke.core.progress import Progress
 from pyke.embedding import store
 from pyke.embedding.embedding import Embedding
@@ -196,7 +196,7 @@ def export(
 
 def format_of(target: str) -> str:
     """The format that the extension of a target stands for."""
-    if name := _format_with(ending_of(target)):
+    if name := _format_with(extension_of(target)):
         return name
     where = f" of {target!r}" if target else ""
     raise UsageError(
@@ -225,7 +225,7 @@ def _check_target(target: str, name: str, form: Format) -> None:
         raise UsageError(f"{to} writes a {form.makes}, which cannot be compressed: {target!r}")
     elif not Path(target).resolve().name:
         raise UsageError(f"{target} cannot be an output; name a {kind} to create")
-    elif form.extension and (other := _format_with(ending_of(target))) not in ("", name):
+    elif form.extension and (other := _format_with(extension_of(target))) not in ("", name):
         raise UsageError(
             f'{target} has the extension of `to="{other}"`, but {to} was given; change one of them'
         )

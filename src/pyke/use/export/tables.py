@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pyke.core.arrow import concatenated, join_columns, require_pyarrow, rows_as_bytes
 from pyke.core.files import Block, Content, write_directory, write_stream
-from pyke.core.parallel import in_order
+from pyke.core.parallel import ordered_map
 from pyke.core.tables import number_lines, parquet_blocks, quoted, separated_text
 from pyke.errors import DamagedStore, DataError, UsageError
 from pyke.graph.terms import Texts
@@ -226,7 +226,7 @@ def _word2vec(
 
     def blocks() -> Iterator[Block]:
         yield f"{len(rows)} {rows.dimensions}\n".encode()
-        yield from in_order(lines, rows.parts(), options.threads)
+        yield from ordered_map(lines, rows.parts(), options.threads)
         keys.check()
 
     write_stream(target, blocks(), options.force, options.threads)
@@ -285,7 +285,9 @@ def projector(rows: Rows, target: str, options: Options) -> Outcome:
     """Write a directory for TensorFlow's Embedding Projector: tensors, metadata and its config."""
     require_pyarrow(PURPOSE)
     altered: list[int] = []
-    tensors = in_order(lambda part: number_lines("\t", part.vectors), rows.parts(), options.threads)
+    tensors = ordered_map(
+        lambda part: number_lines("\t", part.vectors), rows.parts(), options.threads
+    )
     contents: dict[str, Content] = {
         "tensors.tsv": tensors,
         "metadata.tsv": _metadata(rows, altered),

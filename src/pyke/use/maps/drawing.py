@@ -23,7 +23,8 @@ from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.embedding.lookup import Lookup, texts_at
 from pyke.errors import DivergedError, UsageError
-from pyke.pipeline.embed import Run
+from pyke.pipeline.embed import find_forces
+from pyke.pipeline.stages import Stages
 from pyke.simulation import anneal
 from pyke.use import figures
 from pyke.use.maps import figure
@@ -380,22 +381,25 @@ def layout(embedding: Embedding, view: View, progress: Progress) -> list[figure.
     if not view.before_and_after:
         return [figure.Panel("", points)]
     config = embedding.config()
-    before = search.project_on(anneal.start(len(embedding), config)[:, : config.dimensions], *axes)
+    before = search.project_on(
+        anneal.random_start(len(embedding), config)[:, : config.dimensions], *axes
+    )
     return [figure.Panel("at the random start", before), figure.Panel("at rest", points)]
 
 
 def settled(embedding: Embedding, points: Floats, progress: Progress) -> Floats:
     """The simulation in the map's own dimensions: the same springs, from where the principal components put the terms."""
     config = embedding.config(dimensions=points.shape[1])
-    run = Run(None, config, progress)
-    forces = run.find_forces(embedding.graph())
-    start = anneal.start(forces[0].rows, config)
+    forces = find_forces(embedding.graph(), Stages(config, progress))
+    start = anneal.random_start(forces[0].rows, config)
     start[: len(points), : config.dimensions] = points
     start[len(points) :] = 0  # contexts begin between their terms
-    anneal.put_to_the_middle(forces[0], start, np.arange(len(start)) < len(points), config.threads)
+    anneal.place_at_weighted_mean(
+        forces[0], start, np.arange(len(start)) < len(points), config.threads
+    )
+    progress.stage("simulation", anneal.planned_iterations(config), "iterations")
     try:
-        with run.stage("simulation", anneal.iterations(config), "iterations"):
-            rest = anneal.simulate(*forces, config, progress, anneal.State(start, ()))
+        rest = anneal.simulate(*forces, config, progress, anneal.State(start, ()))
     except DivergedError:
         raise DivergedError(
             f"in {config.dimensions} dimensions the positions left the finite numbers. --method pca needs no simulation."

@@ -16,7 +16,8 @@ from pyke.core.arrays import Floats, Ids
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import UsageError, WriteError
-from pyke.pipeline.embed import Run
+from pyke.pipeline.embed import find_forces
+from pyke.pipeline.stages import Stages
 from pyke.simulation import anneal
 from pyke.use import figures
 from pyke.use.maps import figure
@@ -108,9 +109,8 @@ def film(
 ) -> tuple[list[int], Floats]:
     """Runs the simulation again: the numbers of the iterations that were kept, and where some terms were after each."""
     config = embedding.config()
-    run = Run(None, config, progress)
-    forces = run.find_forces(embedding.graph())
-    every = -(-anneal.iterations(config) // MOST_FRAMES)
+    forces = find_forces(embedding.graph(), Stages(config, progress))
+    every = -(-anneal.planned_iterations(config) // MOST_FRAMES)
     numbers, kept = [], []
 
     def keep(state: anneal.State) -> None:
@@ -118,13 +118,11 @@ def film(
             numbers.append(len(state.history))
             kept.append(state.positions[ids, : config.dimensions])
 
-    start = anneal.State(anneal.start(forces[0].rows, config), ())
+    start = anneal.State(anneal.random_start(forces[0].rows, config), ())
     keep(start)
-    with run.stage("simulation", anneal.iterations(config), "iterations"):
-        # A checkpoint that is due at once is one after each iteration.
-        rest = anneal.simulate(
-            *forces, replace(config, checkpoint_seconds=0.0), progress, start, keep
-        )
+    progress.stage("simulation", anneal.planned_iterations(config), "iterations")
+    # A checkpoint that is due at once is one after each iteration.
+    rest = anneal.simulate(*forces, replace(config, checkpoint_seconds=0.0), progress, start, keep)
     if numbers[-1] != len(rest.history):
         numbers.append(len(rest.history))
         kept.append(rest.positions[ids, : config.dimensions])

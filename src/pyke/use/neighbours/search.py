@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Floats, Ids
-from pyke.core.parallel import in_parts
+from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
 from pyke.errors import DataError, MissingLibrary
 
@@ -140,7 +140,7 @@ def _exactly(
     for begin in range(0, len(groups), GROUPS_AT_ONCE):
         progress.advance(min(begin * TILE, len(queries) - 1))
         size = min(GROUPS_AT_ONCE, len(groups) - begin)
-        in_parts(threads, size, lambda first, last, at=begin: some(at + first, at + last))  # type: ignore[misc]
+        parallel_for(threads, size, lambda first, last, at=begin: some(at + first, at + last))  # type: ignore[misc]
     return Neighbours(ids, squares, True, 1.0)
 
 

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from pyke.config import Config
 from pyke.core.arrays import Floats, Ids, Offsets, positions
-from pyke.core.parallel import in_parts
+from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore
 from pyke.graph.graph import LITERAL, Graph
 from pyke.graph.roles import is_typing
-from pyke.pipeline.embed import Run
+from pyke.pipeline import embed_graph
 from pyke.use import figures
 from pyke.use.neighbours.search import Neighbours, nearest_of_many
 from pyke.use.reports import Table
@@ -121,7 +121,7 @@ def _ask_part(
     asked = parts.asked.rows(np.flatnonzero(parts.asked.subjects >= 0))
     if not len(asked):
         return _nothing(mu)
-    vectors = Run(None, config, progress).embed_graph(parts.graph).vectors
+    vectors = embed_graph(parts.graph, config, progress).vectors
     progress.stage("types", len(asked), "subjects")
     ballot = hold_ballot(
         vectors, parts.graph, known, asked.subjects, mu, config, exact=exact, progress=progress
@@ -161,7 +161,7 @@ def hold_ballot(
                             progress=progress)  # fmt: skip
     may_vote = np.empty(found.ids.shape, bool)
     roles, voters = _roles(graph, config.type_predicate), known.subjects[found.ids]
-    in_parts(
+    parallel_for(
         config.threads,
         len(asked),
         lambda begin, end: _kernels.have_in_common(*roles, asked, voters, begin, end, may_vote),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
 from pyke.core.files import check_file, write_stream
-from pyke.core.inputs import ending_of
+from pyke.core.inputs import extension_of
 from pyke.core.tables import check_table, write_table
 from pyke.embedding.embedding import Embedding
 from pyke.embedding.lookup import texts_at
@@ -194,7 +194,7 @@ def check_target(path: str | os.PathLike[str], force: bool) -> None:
 
 def syntax_of(path: str | os.PathLike[str]) -> tuple[str, Callable[[Prediction, str], str]] | None:
     """How to write RDF to a file of this name; None if it is not to be RDF."""
-    return _SYNTAXES.get(ending_of(path))
+    return _SYNTAXES.get(extension_of(path))
 
 
 def _statements(
