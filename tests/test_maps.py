@@ -170,7 +170,7 @@ def test_a_class_goes_before_other_terms_of_its_name(tmp_path: Path) -> None:
 
 
 def test_a_type_that_nobody_has_is_refused_with_those_that_there_are(embedding: Embedding) -> None:
-    with pytest.raises(UnknownTerm, match="frequent ones are baker, smith, weaver"):
+    with pytest.raises(UnknownTerm, match="Frequent types: baker, smith, weaver"):
         drawing.choose(embedding, View(only_types=["http://e/baker/1"]))
 
 

@@ -137,7 +137,7 @@ def test_questions_that_cannot_be_answered_are_refused(crafts: Embedding) -> Non
             crafts.nearest_of_many(np.array(ids))
     with pytest.raises(
         UnknownTerm,
-        match=r"no subject has the type 'http://e/uses'; frequent ones are baker, smith, weaver",
+        match=r"no subject has the type 'http://e/uses'. Frequent types: baker, smith, weaver",
     ):
         crafts.nearest(BAKER, among="http://e/uses")
     with pytest.raises(UsageError, match="one or the other"):
@@ -323,7 +323,7 @@ def test_an_index_says_how_much_it_finds(
         ((), 2, "one of them"),
         ((BAKER, "--vector", "1"), 2, "one of them"),
         (("http://e/bakr/3",), 66, "Did you mean <http://e/baker/3>"),
-        (("zz:zz",), 66, "--prefix zz=IRI"),
+        (("zz:zz",), 66, "zz=IRI"),
         ((BAKER, "--prefix", "e"), 2, "name=IRI"),
         ((BAKER, "--among", "nothing"), 66, "nothing"),
         ((BAKER, "-k", "0"), 2, "at least 1"),

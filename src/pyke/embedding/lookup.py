@@ -1,14 +1,20 @@
-"""What people call a term → its id. The order of the readings is fixed; the first that is in the graph counts:
+"""Find the id of a term by a name that people use.
 
-1. `<IRI>` or `_:label`: this term and no other;
-2. a term in full, as written;
-3. a prefixed name, the prefixes that were given before those that are well known;
-4. a label, upper and lower case being the same. Several terms with the label are an error that lists them.
+A name is read in this order; the first reading that is in the graph counts:
+
+1. `<IRI>` or `_:label`: exactly this term;
+2. a complete IRI;
+3. a prefixed name; given prefixes override the well-known ones;
+4. a label; upper and lower case are the same;
+5. a local name, the part of an IRI after the last `/`, `#` or `:`. `_` and a space are the same,
+   percent-escapes are undone, and case only matters if several terms differ in nothing else.
+
+If several terms have the same label or local name, the error lists them. A name with `://` is an
+IRI: it is not searched among labels and local names.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,9 +23,9 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids, positions
+from pyke.embedding.similar import MAX_TRAILING, TEXTS_AT_ONCE, candidates, edits, likeness
 from pyke.errors import PykeError, UnknownTerm, UsageError
 from pyke.graph.terms import Terms, Texts
 
@@ -63,42 +69,37 @@ PREFIXES = {
     "yago": "http://dbpedia.org/class/yago/",
 }
 
-TEXTS_AT_ONCE = 1 << 14
-FEW = 8  # names that are looked for one by one: each takes less than going through all terms
-MOST_LISTED = 10  # terms with one label
+FEW = 8  # names that are searched one by one: faster than a pass over all terms in Python
+MAX_LISTED = 10  # terms in an error message
 SUGGESTIONS = 3
-CANDIDATES = 50  # that share most trigrams, and are compared letter by letter
-LEAST_LIKENESS = 0.6
-COMPARED = 200  # letters, at most: a comparison takes the square of them
+MIN_LIKENESS = 0.7
 
 _LINE_BREAK, _SPACE = 10, 32
+# Bytes of IRIs as local names are compared: all separators are "/", and "_" is a space.
+_LOCAL = bytes.maketrans(b"#:_", b"// ")
 
 
 def texts_at(texts: Texts, positions: Iterable[int]) -> list[str]:
-    """Many texts at once."""
+    """Return many texts at once."""
     blob, offsets = np.ascontiguousarray(texts.blob).data, texts.offsets
     positions = np.asarray(positions, np.int64)
-    return [
-        str(blob[a:b], "utf-8", "replace")
-        for a, b in zip(
-            offsets[positions].tolist(), (offsets[positions + 1] - 1).tolist(), strict=True
-        )
-    ]
+    starts, ends = offsets[positions].tolist(), (offsets[positions + 1] - 1).tolist()
+    return [str(blob[a:b], "utf-8", "replace") for a, b in zip(starts, ends, strict=True)]
 
 
 def local_name(iri: str) -> str:
-    """What stands behind the last / # or : of an IRI; all of it, if nothing does."""
+    """Return the part of an IRI after its last `/`, `#` or `:`, or the IRI if there is none."""
     return re.split(r"[/#:]", iri.rstrip("/#:"))[-1] or iri
 
 
 def parse_prefixes(given: Iterable[str]) -> dict[str, str]:
-    """`name=IRI` each."""
+    """Return a dictionary of prefixes that are written as `name=IRI`."""
     prefixes = {}
     for text in given:
         name, sign, iri = text.partition("=")
         if not (sign and iri):
             raise UsageError(
-                f"--prefix {text}: a prefix is given as name=IRI, like ex=http://example.com/"
+                f'`prefix="{text}"`: write a prefix as name=IRI, for example ex=http://example.com/'
             )
         prefixes[name.removesuffix(":")] = iri.removeprefix("<").removesuffix(">")
     return prefixes
@@ -106,24 +107,27 @@ def parse_prefixes(given: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Finds the terms of a graph by what people call them.
+    """Finds terms of a graph by IRI, prefixed name, label or local name.
 
     Examples
     --------
     >>> from pyke.graph import Terms, Texts
-    >>> terms = Terms.of(["http://xmlns.com/foaf/0.1/knows", "http://e/anna"])
+    >>> terms = Terms.of(["http://xmlns.com/foaf/0.1/knows", "http://e/anna", "http://e/Bob_Ross"])
     >>> lookup = Lookup(terms, Texts.of(["Anna"]), np.array([1], np.int32))
-    >>> lookup.find("foaf:knows"), lookup.find("ANNA")
-    (0, 1)
+    >>> lookup.find("foaf:knows"), lookup.find("ANNA"), lookup.find("Bob Ross")
+    (0, 1, 2)
     """
 
     terms: Terms
     labels: Texts
-    labelled: Ids  # the term that each label is of, ascending
-    prefixes: Mapping[str, str] = field(default_factory=dict)  # before those of PREFIXES
+    labelled: Ids  # the term of each label, ascending
+    prefixes: Mapping[str, str] = field(default_factory=dict)  # override those in PREFIXES
 
     def find(self, name: str) -> int:
-        """The id of a term; UnknownTerm with those that look like it, UsageError if several have the label."""
+        """Return the id of a term, or raise UnknownTerm or UsageError.
+
+        UnknownTerm suggests similar names; UsageError lists the terms that share the name.
+        """
         (found,) = self.find_all([name])
         if isinstance(found, UnknownTerm):
             raise self._unknown(name)
@@ -132,66 +136,70 @@ class Lookup:
         return found
 
     def find_all(self, names: Sequence[str]) -> list[int | PykeError]:
-        """The id of each, or what is wrong with its name."""
+        """Return the id of each term, or the error for its name."""
         readings = [self._readings(name) for name in names]
         ids = self._ids({iri for iris in readings for iri in iris})
-        found = [next((ids[iri] for iri in iris if iri in ids), None) for iris in readings]
-        others = {
-            _folded(name)
-            for name, term in zip(names, found, strict=True)
-            if term is None and not _is_explicit(name)
-        }
-        with_label = self._labelled_by(others) if others else {}
+        found: list[int | PykeError | None] = [
+            next((ids[iri] for iri in iris if iri in ids), None) for iris in readings
+        ]
+        for search in (self._by_label, self._by_local_name):
+            others = {
+                name
+                for name, term in zip(names, found, strict=True)
+                if term is None and not _is_iri(name)
+            }
+            more = search(others)
+            found = [
+                more.get(name) if term is None else term
+                for name, term in zip(names, found, strict=True)
+            ]
         return [
-            self._by_label(name, with_label) if term is None else term
+            UnknownTerm(f"no term {name!r} in this graph") if term is None else term
             for name, term in zip(names, found, strict=True)
         ]
 
     def find_class(self, name: str, types: Ids) -> int:
-        """The id of a class that some subject has: by the name that people read, or as any term is named. `types` are (subject, class)."""
+        """Return the id of a class that some subject has; `types` are (subject, class).
+
+        Labels and local names of classes come first, then all readings of a name.
+        """
         classes, counts = np.unique(types[:, 1], return_counts=True)
-        called = (
-            []
-            if _is_explicit(name)
-            else [
-                term for term in classes.tolist() if _folded(self.readable(term)) == _folded(name)
-            ]
-        )
+        called = []
+        if not _is_explicit(name):
+            key = _local_key(name)
+            called = [term for term in classes.tolist() if _local_key(self.readable(term)) == key]
         if len(called) > 1:
-            listed = ", ".join(self._written(term) for term in called[:MOST_LISTED])
-            raise UsageError(
-                f"{len(called):,} classes are called {name}: {listed}. Name one by its IRI."
-            )
+            raise self._ambiguous(called, f"classes are called {name!r}")
         with suppress(UnknownTerm):
             found = called[0] if called else self.find(name)
             if found in classes:
                 return found
         frequent = ", ".join(
             self.readable(term)
-            for term in classes[np.argsort(-counts, kind="stable")[:MOST_LISTED]].tolist()
+            for term in classes[np.argsort(-counts, kind="stable")[:MAX_LISTED]].tolist()
         )
         raise UnknownTerm(
-            f"no subject has the type {name!r}"
-            + (f"; frequent ones are {frequent}" if frequent else ": none has any type")
+            f"no subject has the type {name!r}. "
+            + (f"Frequent types: {frequent}." if frequent else "This graph has no types.")
         )
 
     def label(self, term: int) -> str | None:
-        """The label that the graph gives a term."""
+        """Return the label of a term in the graph."""
         at = int(np.searchsorted(self.labelled, term))
         return self.labels[at] if at < len(self.labelled) and self.labelled[at] == term else None
 
     def labels_of(self, terms: Ids) -> list[str | None]:
-        """The labels of many."""
+        """Return the labels of many terms."""
         at = positions(terms, self.labelled)
         texts = iter(texts_at(self.labels, at[at >= 0]))
         return [next(texts) if one else None for one in (at >= 0).tolist()]
 
     def readable(self, term: int) -> str:
-        """A term's label, or else its local name."""
+        """Return the label of a term, or its local name if it has no label."""
         return self.label(term) or unquote(local_name(self.terms[term]))
 
     def _readings(self, name: str) -> list[str]:
-        """The terms that a name may mean, the likeliest first."""
+        """Return the terms that a name may mean, the likeliest first."""
         if _is_explicit(name):
             return [name[1:-1] if name.startswith("<") else name]
         prefix, colon, rest = name.partition(":")
@@ -199,145 +207,196 @@ class Lookup:
         return [name, *(namespace + rest for namespace in known.split())]
 
     def _ids(self, wanted: Collection[str]) -> dict[str, int]:
+        """Return the ids of those terms that are in the graph."""
         if len(wanted) <= FEW:
             return {iri: found for iri in wanted if (found := self.terms.find(iri)) >= 0}
         return {
             term: at
-            for begin, terms in _in_blocks(self.terms)
-            for at, term in enumerate(terms, begin)
+            for begin, text in _blocks(self.terms)
+            for at, term in enumerate(text.split("\n")[:-1], begin)
             if term in wanted
         }
 
-    def _labelled_by(self, wanted: Collection[str]) -> dict[str, list[int]]:
-        """The terms with each of some labels."""
-        found = defaultdict(list)
-        for begin, labels in _in_blocks(self.labels, folded=True):
-            for at, label in enumerate(labels, begin):
-                if label in wanted:
-                    found[label].append(int(self.labelled[at]))
-        return found
+    def _by_label(self, names: Collection[str]) -> dict[str, int | PykeError]:
+        """Return the term with each label, or an error if there are several."""
+        found = _positions(self.labels, {_folded(name) for name in names}, local=False)
+        result: dict[str, int | PykeError] = {}
+        for name in names:
+            terms = [int(self.labelled[at]) for at in found.get(_folded(name), [])]
+            if terms:
+                is_one = len(terms) == 1
+                why = f"terms have the label {name!r}"
+                result[name] = terms[0] if is_one else self._ambiguous(terms, why)
+        return result
 
-    def _by_label(self, name: str, with_label: Mapping[str, list[int]]) -> int | PykeError:
-        terms = [] if _is_explicit(name) else with_label.get(_folded(name), [])
-        if len(terms) == 1:
-            return terms[0]
-        if not terms:
-            return UnknownTerm(f"no term {name!r} in this graph")
-        listed = ", ".join(self._written(term) for term in terms[:MOST_LISTED])
-        more = f" and {len(terms) - MOST_LISTED:,} more" if len(terms) > MOST_LISTED else ""
-        return UsageError(
-            f"{len(terms):,} terms have the label {name!r}: {listed}{more}. Name one by its IRI."
-        )
+    def _by_local_name(self, names: Collection[str]) -> dict[str, int | PykeError]:
+        """Return the term with each local name, or an error if there are several."""
+        found = _positions(self.terms, {_local_key(name) for name in names}, local=True)
+        result: dict[str, int | PykeError] = {}
+        for name in names:
+            terms = [t for t in found.get(_local_key(name), []) if self.terms[t][:2] != "_:"]
+            same_case = [t for t in terms if _spaced(local_name(self.terms[t])) == _spaced(name)]
+            if terms:
+                is_one = len(terms) == 1 or len(same_case) == 1
+                why = f"terms have the local name {name!r}"
+                result[name] = (same_case or terms)[0] if is_one else self._ambiguous(terms, why)
+        return result
+
+    def _ambiguous(self, terms: Sequence[int], why: str) -> UsageError:
+        """Return the error that lists terms with the same name."""
+        listed = ", ".join(self._written(term) for term in terms[:MAX_LISTED])
+        more = f" and {len(terms) - MAX_LISTED:,} more" if len(terms) > MAX_LISTED else ""
+        return UsageError(f"{len(terms):,} {why}: {listed}{more}. Use the IRI of one of them.")
 
     def _unknown(self, name: str) -> UnknownTerm:
-        prefix, colon, rest = name.partition(":")
-        if (
-            colon
-            and not _is_explicit(name)
-            and re.fullmatch(r"\w[\w.-]*", prefix)
-            and not rest.startswith("//")
-            and not self._readings(name)[1:]
-        ):
-            hint = f" {prefix}: is no prefix that is known; --prefix {prefix}=IRI makes it one."
+        """Return the error for a name that was not found, with suggestions or advice."""
+        prefix = name.partition(":")[0]
+        if similar := self._similar(name):
+            shown = [
+                self._written(term) + (f" ({label})" if (label := self.label(term)) else "")
+                for term in similar
+            ]
+            advice = f"Did you mean {' or '.join(shown)}?"
+        elif _is_prefixed(name) and not self._readings(name)[1:]:
+            advice = f'The prefix {prefix}: is unknown; define it with `prefix="{prefix}=IRI"`.'
         else:
-            hint = " A term that occurs only beside literals has no vector unless --count-literals is given to embed."
-        similar = [
-            self._written(term) + (f" ({label})" if (label := self.label(term)) else "")
-            for term in self._similar(name)
-        ]
-        meant = f" Did you mean {' or '.join(similar)}?" if similar else ""
-        return UnknownTerm(f"no term or label {name!r} in this graph.{meant or hint}")
+            advice = (
+                "Terms that occur only in triples with literals have a vector only if the graph "
+                "was embedded with `count_literals=True`."
+            )
+        return UnknownTerm(f"no term, label or local name {name!r} in this graph. {advice}")
 
     def _written(self, term: int) -> str:
+        """Return a term as it is written in N-Triples."""
         text = self.terms[term]
         return text if text.startswith("_:") else f"<{text}>"
 
     def _similar(self, name: str) -> list[int]:
-        """Terms whose IRIs, local names or labels look most like a name, the likeliest first."""
+        """Return the terms whose local names or labels look most like a name, the best first.
+
+        Names are compared as a whole. An IRI is also suggested if it differs in one letter, and
+        IRIs decide between equal local names.
+        """
         bare = self._readings(name)[-1]
-        swapped = (
-            bare.replace("https://", "http://", 1)
-            if bare.startswith("https://")
-            else bare.replace("http://", "https://", 1)
-        )
-        stem = bare.rstrip("/#")
-        found = {
-            term: 2.0
-            for variant in (swapped, stem, f"{stem}/", f"{stem}#")
-            if (term := self.terms.find(variant)) >= 0
-        }
-        key = local_name(bare)
-        for term in [
-            *_sharing_trigrams(self.terms, key, _PARTED).tolist(),
-            *_sharing_trigrams(self.terms, bare, _WHOLE).tolist(),
-        ]:
+        is_iri = _is_iri(name) or _is_prefixed(name)
+        found = dict.fromkeys(self._variants(bare), 2.0)
+        key = _local_key(local_name(bare) if is_iri else name)
+        near = candidates(self.terms, key, last_part=True).tolist()
+        if is_iri:
+            near += candidates(self.terms, bare, last_part=False).tolist()
+        for term in near:
             iri = self.terms[term]
-            found.setdefault(term, _likeness(key, local_name(iri)) + _likeness(bare, iri) / 100)
-        for at in _sharing_trigrams(self.labels, name, _WHOLE).tolist():
+            if name.startswith("_:") or not iri.startswith("_:"):
+                alike = likeness(key, _local_key(local_name(iri)))
+                if is_iri and edits(bare, iri) <= 1:
+                    alike = 1.0
+                found.setdefault(term, alike + likeness(bare, iri) / 100)
+        for at in candidates(self.labels, key, last_part=False).tolist():
             term = int(self.labelled[at])
-            found[term] = max(found.get(term, 0.0), _likeness(name, self.labels[at]))
-        likely = [term for term, likeness in found.items() if likeness >= LEAST_LIKENESS]
+            found[term] = max(found.get(term, 0.0), likeness(key, _local_key(self.labels[at])))
+        likely = [term for term, alike in found.items() if alike >= MIN_LIKENESS]
         return sorted(likely, key=lambda term: (-found[term], term))[:SUGGESTIONS]
+
+    def _variants(self, iri: str) -> Iterator[int]:
+        """Yield the terms that differ from an IRI in http or https, or in a final / or #."""
+        scheme, sign, rest = iri.partition("://")
+        other = {"http": "https", "https": "http"}.get(scheme, scheme)
+        stem = iri.rstrip("/#")
+        for variant in (other + sign + rest, stem, f"{stem}/", f"{stem}#"):
+            if (term := self.terms.find(variant)) >= 0:
+                yield term
 
 
 def _is_explicit(name: str) -> bool:
+    """Return whether a name is written as `<IRI>` or `_:label`."""
     return name.startswith("_:") or (name.startswith("<") and name.endswith(">"))
 
 
+def _is_iri(name: str) -> bool:
+    """Return whether a name can only be an IRI or a blank node."""
+    return _is_explicit(name) or "://" in name
+
+
+def _is_prefixed(name: str) -> bool:
+    """Return whether a name is written like `prefix:name`."""
+    return re.fullmatch(r"\w[\w.-]*:(?!//)\S*", name) is not None and not _is_explicit(name)
+
+
 def _folded(name: str) -> str:
+    """Return a label as labels are compared."""
     return name.replace("\n", " ").casefold()
 
 
-def _in_blocks(texts: Texts, folded: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """(position of the first, some texts); a line break within a text becomes a space."""
+def _spaced(name: str) -> str:
+    """Return a local name as people write it."""
+    return unquote(name).replace("\n", " ").replace("_", " ")
+
+
+def _local_key(name: str) -> str:
+    """Return a local name as local names are compared."""
+    return _spaced(name).casefold()
+
+
+def _blocks(texts: Texts, table: bytes | None = None) -> Iterator[tuple[int, str]]:
+    """Yield (position of the first text, some texts), each text followed by a line break.
+
+    A line break inside a text becomes a space; `table` then replaces bytes.
+    """
     for begin in range(0, len(texts), TEXTS_AT_ONCE):
         borders = np.asarray(texts.offsets[begin : begin + TEXTS_AT_ONCE + 1])
         block = np.array(texts.blob[borders[0] : borders[-1]])
         block[block == _LINE_BREAK] = _SPACE
         block[borders[1:] - borders[0] - 1] = _LINE_BREAK
-        text = block.tobytes().decode("utf-8", "replace")
-        yield begin, (text.casefold() if folded else text).split("\n")[:-1]
+        yield begin, block.tobytes().translate(table).decode("utf-8", "replace")
 
 
-def _likeness(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(
-        None, one[:COMPARED].casefold(), other[:COMPARED].casefold(), autojunk=False
-    ).ratio()
+def _positions(texts: Texts, keys: Collection[str], *, local: bool) -> dict[str, list[int]]:
+    """Return the positions of the texts that equal each key, or whose local names do."""
+    found: dict[str, list[int]] = defaultdict(list)
+    keys = {key for key in keys if key or not local}
+    if not keys:
+        return found
+    for begin, block in _blocks(texts, _LOCAL if local else None):
+        text = block.casefold()
+        if local:
+            for _ in range(MAX_TRAILING):
+                text = text.replace("/\n", "\n")
+        for line, name in sorted(_lines_with(keys, text, local)):
+            found[name].append(begin + line)
+    return found
 
 
-# Bytes as they are compared: lower case; what parts an IRI is a border, as the ends of all texts are.
-_WHOLE = np.array(
-    [byte + 32 if ord("A") <= byte <= ord("Z") else byte for byte in range(256)], np.uint32
-)
-_PARTED = np.where(np.isin(np.arange(256), [ord(c) for c in "/#:"]), np.uint32(_LINE_BREAK), _WHOLE)
+def _lines_with(keys: Collection[str], text: str, local: bool) -> Iterator[tuple[int, str]]:
+    """Yield (line, key) for the lines of a text, or the local names in them, that are keys."""
+    if len(keys) > FEW:
+        for line, name in enumerate(text.split("\n")[:-1]):
+            key = name.rpartition("/")[2] if local else name
+            if local and "%" in key:
+                key = _local_key(key)
+            if key in keys:
+                yield line, key
+        return
+    text = f"\n{text}"
+    if local:
+        text = text.replace("\n", "\n/")
+        for line, end in _lines_at("%", text):
+            key = _local_key(text[text.rfind("/", 0, end) + 1 : end])
+            if key in keys:
+                yield line, key
+    for key in keys:
+        if not (local and ("%" in key or "/" in key)):
+            for line, _ in _lines_at(f"/{key}\n" if local else f"\n{key}\n", text):
+                yield line, key
 
 
-def _sharing_trigrams(texts: Texts, key: str, letters: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Positions of the texts whose last parts have most trigrams of bytes in common with a key, borders included."""
-    wanted = np.zeros(1 << 24, bool)
-    wanted[
-        _trigrams(
-            letters[np.frombuffer(f"\n{key[:COMPARED]}\n".encode("utf-8", "replace"), np.uint8)]
-        )
-    ] = True
-    best, scores = np.zeros(0, np.int64), np.zeros(0)
-    for begin in range(0, len(texts), TEXTS_AT_ONCE):
-        borders = np.asarray(texts.offsets[begin : begin + TEXTS_AT_ONCE + 1])
-        block = np.append(np.uint32(_LINE_BREAK), letters[texts.blob[borders[0] : borders[-1]]])
-        ends = borders[1:] - borders[0]  # where the line break behind each text stands
-        parts = np.flatnonzero(block == _LINE_BREAK)
-        starts = parts[np.searchsorted(parts, ends) - 1]
-        hits = np.append(np.int64(0), np.cumsum(wanted[_trigrams(block)]))
-        shared, sizes = hits[np.maximum(ends - 1, starts)] - hits[starts], ends - starts
-        best = np.append(best, np.arange(begin, begin + len(ends)))
-        scores = np.append(scores, shared / (sizes + len(key)))
-        kept = np.argsort(-scores, kind="stable")[:CANDIDATES]
-        best, scores = best[kept], scores[kept]
-    return best[scores > 0]
+def _lines_at(sought: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield (number of the line, its end) wherever a string occurs; each line once.
 
-
-def _trigrams(block: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    packed: NDArray[np.uint32] = (
-        block[:-2] | block[1:-1] << np.uint32(8) | block[2:] << np.uint32(16)
-    )
-    return packed
+    The text begins with a line break, which is not counted.
+    """
+    line, counted, at = -1, 0, text.find(sought)
+    while at >= 0:
+        line += text.count("\n", counted, at + 1)
+        counted, end = at + 1, text.find("\n", at + 1)
+        yield line, end
+        at = text.find(sought, end)
