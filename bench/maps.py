@@ -19,7 +19,10 @@ from pyke.core.progress import Progress
 from pyke.evaluate.type_prediction import score
 from pyke.graph.terms import Terms, Texts
 from pyke.use import figures
-from pyke.use.maps import drawing, figure
+from pyke.use.maps import View, figure
+from pyke.use.maps.layout import layout
+from pyke.use.maps.selection import PALETTE
+from pyke.use.maps.view import METHODS
 from pyke.use.types.votes import TypeTable
 
 GRAPHS = ("iswc", "codex-m", "wikipathways")
@@ -35,8 +38,8 @@ def same_types(path: Path) -> dict[str, Any]:
         "graph": path.name.split(".")[0],
         "50 dimensions": score(embedding.vectors, known, mu=[MU], threads=threads).scores[MU],
     }
-    for method in drawing.METHODS:
-        (panel,) = drawing.layout(embedding, drawing.View(method=method), Progress())
+    for method in METHODS:
+        (panel,) = layout(embedding, View(method=method), Progress())
         row[method] = score(panel.points, known, mu=[MU], threads=threads).scores[MU]
     return row
 
@@ -50,7 +53,7 @@ def a_million_points() -> list[dict[str, Any]]:
     )
     key = figure.Key(
         rng.integers(0, 9, POINTS).astype(np.uint8),
-        drawing.PALETTE,
+        PALETTE,
         [str(number) for number in range(9)],
     )
     rows: list[dict[str, Any]] = []

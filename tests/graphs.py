@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from oracle import RDF_TYPE, Triple
 from pyke.config import Config
+from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.graph import batches, build
 from pyke.graph.graph import LITERAL, Census, Graph
@@ -252,3 +253,21 @@ def made_up(rows: int = 60, longest: int = 3_000, extreme: bool = True) -> Embed
         vectors, Terms.of(names), np.array(types, np.int32), np.array(triples, np.int32),
         Texts.of(labels.values()), np.array(list(labels), np.int32), {"census": {}, "config": {}},
     )  # fmt: skip
+
+
+class Recorded(Progress):
+    """Records stages, and fails if progress within a stage runs backwards."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
+        self.stages.append(name)
+        self.done, self.total = 0, total
+
+    def advance(self, done: int) -> None:
+        assert self.done <= done <= (self.total or done)
+        self.done = done
+
+    def iteration(self, number: int, energy: float, objective: float, displacement: float) -> None:
+        self.advance(number)

@@ -26,7 +26,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from conftest import Command
-from graphs import made_up
+from graphs import Recorded, made_up
 from pyke.core.arrays import Floats
 from pyke.core.files import write_stream
 from pyke.core.progress import Progress
@@ -435,21 +435,6 @@ def test_invalid_parameters_are_errors(
     with pytest.raises(UsageError, match=re.escape(words)):
         made_up().export(target if target in (None, "-", "/") else tmp_path / target, **options)
     assert not list(tmp_path.iterdir())
-
-
-class Recorded(Progress):
-    """Records stages, and fails if progress within a stage runs backwards."""
-
-    def __init__(self) -> None:
-        self.stages: list[str] = []
-
-    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
-        self.stages.append(name)
-        self.done, self.total = 0, total
-
-    def advance(self, done: int) -> None:
-        assert self.done <= done <= (self.total or done)
-        self.done = done
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -1,7 +1,9 @@
-"""Maps: who is on them, in which colour, where, and what a browser makes of them."""
+"""Maps: selected terms, colours, coordinates, figures, and pages in a real browser."""
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 import json
 import re
@@ -20,15 +22,17 @@ from PIL import Image
 import pyke as package
 from browser import Browser, needs_chromium
 from conftest import Command
-from graphs import TYPE
+from graphs import TYPE, Recorded
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DamagedStore, UnknownTerm, UsageError
 from pyke.graph.terms import Terms, Texts
 from pyke.simulation import anneal
 from pyke.use import figures
-from pyke.use.maps import drawing, figure
-from pyke.use.maps.drawing import View
+from pyke.use.maps import Drawn, View, figure, selection, view, web_page
+from pyke.use.maps.labels import place_labels
+from pyke.use.maps.layout import flat, layout
+from pyke.use.maps.selection import choose
 from pyke.use.neighbours import search
 
 EVIL = (
@@ -55,16 +59,16 @@ def embedded(tmp_path: Path, text: str) -> Embedding:
     return package.embed(path, dimensions=4)
 
 
-# -- colours ----------------------------------------------------------------------------------------------------------
+# -- colours ---------------------------------------------------------------------------------------
 
 
 @given(st.sets(st.tuples(st.integers(0, 30), st.integers(0, 14))))
-def test_a_subject_has_the_colour_of_its_rarest_class_that_has_one(
+def test_a_subject_has_the_colour_of_its_rarest_class_with_a_colour(
     pairs: set[tuple[int, int]],
 ) -> None:
     types = np.array(sorted(pairs), np.int32).reshape(-1, 2)
-    classes = drawing.frequent_classes(types)
-    ranks = drawing.ranked(types, classes, 31)
+    classes = selection.frequent_classes(types)
+    ranks = selection.ranked(types, classes, 31)
     frequency = Counter(cls for _, cls in pairs)
     for term in range(31):
         own = {cls for subject, cls in pairs if subject == term}
@@ -72,46 +76,46 @@ def test_a_subject_has_the_colour_of_its_rarest_class_that_has_one(
         assert ranks[term] == (
             classes.index(coloured[0]) if coloured else len(classes) if own else len(classes) + 1
         )
-    assert len(classes) <= len(drawing.PALETTE)
-    assert set(range(len(classes))) <= set(ranks.tolist())  # no colour is for nobody
+    assert len(classes) <= len(selection.PALETTE)
+    assert set(range(len(classes))) <= set(ranks.tolist())  # every colour is used
     assert [frequency[cls] for cls in classes] == sorted(
         (frequency[cls] for cls in classes), reverse=True
     )
 
 
-def test_a_class_that_everything_is_of_gets_no_colour(tmp_path: Path) -> None:
+def test_a_class_of_all_subjects_gets_no_colour(tmp_path: Path) -> None:
     thing = "".join(
         f"<http://e/{i}> {TYPE} <http://e/Thing> .\n<http://e/{i}> {TYPE} <http://e/C{i % 3}> .\n"
         for i in range(30)
     )
-    legend = drawing.choose(embedded(tmp_path, thing), View()).legend
+    legend = choose(embedded(tmp_path, thing), View()).legend
     assert [group.name for group in legend if group.term] == ["C0", "C1", "C2"]
 
 
-def test_the_legend_counts_every_term_once_the_most_frequent_first(embedding: Embedding) -> None:
-    cast = drawing.choose(embedding, View())
-    assert [(group.name, group.count) for group in cast.legend] == [
+def test_the_legend_counts_every_term_once_and_is_sorted_by_frequency(embedding: Embedding) -> None:
+    chosen = choose(embedding, View())
+    assert [(group.name, group.count) for group in chosen.legend] == [
         ("baker", 21),
         ("smith", 20),
         ("weaver", 20),
         ("no type", len(embedding) - 61),
     ]
-    assert sorted(cast.ids) == list(range(len(embedding)))
-    for number, group in enumerate(cast.legend):
-        assert (cast.groups == number).sum() == group.count
-    assert len({group.colour for group in cast.legend}) == len(cast.legend)
+    assert sorted(chosen.ids) == list(range(len(embedding)))
+    for number, group in enumerate(chosen.legend):
+        assert (chosen.groups == number).sum() == group.count
+    assert len({group.colour for group in chosen.legend}) == len(chosen.legend)
 
 
-def test_greys_are_drawn_below_colours_and_no_colour_below_another(embedding: Embedding) -> None:
-    groups = drawing.choose(embedding, View()).groups.tolist()
+def test_grey_points_are_drawn_first_and_colours_in_random_order(embedding: Embedding) -> None:
+    groups = choose(embedding, View()).groups.tolist()
     grey = groups.count(3)
     assert set(groups[:grey]) == {3}
     assert set(groups[grey : grey + 20]) == {0, 1, 2}
 
 
-def test_more_classes_than_colours_are_other_types(tmp_path: Path) -> None:
+def test_classes_without_a_colour_are_other_types(tmp_path: Path) -> None:
     many = "".join(f"<http://e/{i}> {TYPE} <http://e/C{int(i**0.5)}> .\n" for i in range(144))
-    legend = drawing.choose(embedded(tmp_path, many), View()).legend
+    legend = choose(embedded(tmp_path, many), View()).legend
     assert [group.name for group in legend] == [
         *(f"C{n}" for n in range(11, 2, -1)),
         "other types",
@@ -120,17 +124,19 @@ def test_more_classes_than_colours_are_other_types(tmp_path: Path) -> None:
     assert legend[-2].count == 1 + 3 + 5
 
 
-# -- who ----------------------------------------------------------------------------------------------------------------
+# -- selected terms --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["smith", "SMITH", "http://e/smith", "<http://e/smith>"])
-def test_only_some_types_are_shown(embedding: Embedding, name: str) -> None:
-    cast = drawing.choose(embedding, View(only_types=[name]))
-    assert {embedding.terms[i] for i in cast.ids} == {f"http://e/smith/{m}" for m in range(20)}
-    assert [group.name for group in cast.legend] == ["smith"]
+def test_only_types_selects_subjects_of_a_class(embedding: Embedding, name: str) -> None:
+    chosen = choose(embedding, View(only_types=[name]))
+    assert {embedding.terms[i] for i in chosen.ids} == {f"http://e/smith/{m}" for m in range(20)}
+    assert [group.name for group in chosen.legend] == ["smith"]
 
 
-def test_types_are_given_one_by_one_and_may_have_commas(pyke: Command, tmp_path: Path) -> None:
+def test_only_types_can_be_repeated_and_names_may_contain_commas(
+    pyke: Command, tmp_path: Path
+) -> None:
     classes = enumerate(["A,B", "A,B", "C", "D"])
     embedded(
         tmp_path, "".join(f"<http://e/{i}> {TYPE} <http://e/{name}> .\n" for i, name in classes)
@@ -152,48 +158,48 @@ def test_types_are_given_one_by_one_and_may_have_commas(pyke: Command, tmp_path:
     ]
 
 
-def test_a_name_of_two_classes_is_refused_with_both(tmp_path: Path) -> None:
+def test_the_error_of_an_ambiguous_class_names_all_candidates(tmp_path: Path) -> None:
     twice = embedded(
         tmp_path, f"<http://e/a> {TYPE} <http://e/C> .\n<http://e/b> {TYPE} <http://f/C> .\n"
     )
     with pytest.raises(UsageError, match="<http://e/C>, <http://f/C>"):
-        drawing.choose(twice, View(only_types=["C"]))
+        choose(twice, View(only_types=["C"]))
 
 
-def test_a_class_goes_before_other_terms_of_its_name(tmp_path: Path) -> None:
+def test_a_class_takes_precedence_over_other_terms_with_its_name(tmp_path: Path) -> None:
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
     chairs = "".join(
         f'<http://e/{i}> {TYPE} <http://e/Chair> .\n<http://e/{i}> {label} "Chair" .\n'
         for i in range(3)
     )
-    assert len(drawing.choose(embedded(tmp_path, chairs), View(only_types=["Chair"])).ids) == 3
+    assert len(choose(embedded(tmp_path, chairs), View(only_types=["Chair"])).ids) == 3
 
 
-def test_a_type_that_nobody_has_is_refused_with_those_that_there_are(embedding: Embedding) -> None:
+def test_the_error_of_an_unknown_type_lists_frequent_types(embedding: Embedding) -> None:
     with pytest.raises(UnknownTerm, match="Frequent types: baker, smith, weaver"):
-        drawing.choose(embedding, View(only_types=["http://e/baker/1"]))
+        choose(embedding, View(only_types=["http://e/baker/1"]))
 
 
-def test_a_term_that_is_not_shown_cannot_be_marked(embedding: Embedding) -> None:
+def test_a_term_that_is_not_shown_cannot_be_highlighted(embedding: Embedding) -> None:
     with pytest.raises(UsageError, match="none of the types"):
-        drawing.choose(embedding, View(only_types=["smith"], highlight=["http://e/baker/1"]))
+        choose(embedding, View(only_types=["smith"], highlight=["http://e/baker/1"]))
 
 
-def test_a_sample_is_the_same_for_the_same_seed_and_has_what_is_marked(
+def test_a_sample_depends_on_the_seed_and_contains_highlighted_terms(
     embedding: Embedding,
 ) -> None:
     samples = [
-        drawing.choose(embedding, View(sample=10, seed=seed, highlight=["http://e/hermit"]))
+        choose(embedding, View(sample=10, seed=seed, highlight=["http://e/hermit"]))
         for seed in (1, 1, 2)
     ]
-    assert [len(cast.ids) for cast in samples] == [10] * 3
-    assert all(embedding.terms.id("http://e/hermit") in cast.ids for cast in samples)
+    assert [len(chosen.ids) for chosen in samples] == [10] * 3
+    assert all(embedding.terms.id("http://e/hermit") in chosen.ids for chosen in samples)
     assert samples[0].ids.tolist() == samples[1].ids.tolist() != samples[2].ids.tolist()
     assert samples[0].left_out == len(embedding) - 10
-    assert drawing.choose(embedding, View(sample=10**9)).left_out == 0
+    assert choose(embedding, View(sample=10**9)).left_out == 0
 
 
-def test_the_best_connected_of_each_type_have_labels(tmp_path: Path) -> None:
+def test_the_best_connected_terms_of_each_type_get_labels(tmp_path: Path) -> None:
     star = "".join(
         f"<http://e/{hub}> <http://e/p> <http://e/leaf{i}> .\n" for hub in "ab" for i in range(9)
     )
@@ -201,13 +207,11 @@ def test_the_best_connected_of_each_type_have_labels(tmp_path: Path) -> None:
         f"<http://e/{who}> {TYPE} <http://e/{kind}> .\n"
         for who, kind in [("a", "A"), ("a2", "A"), ("b2", "B"), ("b", "B")]
     )
-    cast = drawing.choose(embedded(tmp_path, star + kinds), View(labels=2))
-    assert [text for _, text in cast.labels] == ["a", "b"]
+    chosen = choose(embedded(tmp_path, star + kinds), View(labels=2))
+    assert [text for _, text in chosen.labels] == ["a", "b"]
     assert [
         text
-        for _, text in drawing.choose(
-            embedded(tmp_path, star + kinds), View(label=["http://e/b2"])
-        ).labels
+        for _, text in choose(embedded(tmp_path, star + kinds), View(label=["http://e/b2"])).labels
     ] == ["b2"]
 
 
@@ -215,11 +219,11 @@ def test_the_best_connected_of_each_type_have_labels(tmp_path: Path) -> None:
     ("name", "shown"),
     [("a" * 50, "a" * 33 + "…"), ("a\n\tb\x00  c\u202e", "a b c"), ("short", "short")],
 )
-def test_a_name_is_one_line_of_bounded_length(name: str, shown: str) -> None:
-    assert drawing.shortened(name) == shown
+def test_a_name_is_shortened_to_one_line(name: str, shown: str) -> None:
+    assert selection.shortened(name) == shown
 
 
-# -- where --------------------------------------------------------------------------------------------------------------
+# -- coordinates -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rows", [7, 1 << 16])
@@ -236,14 +240,14 @@ def test_principal_components_are_those_of_a_singular_value_decomposition(
     assert np.array_equal(found, figures.project(vectors, 3))
 
 
-def test_fewer_dimensions_than_a_map_has_leave_the_rest_zero() -> None:
+def test_missing_dimensions_of_a_map_are_zero() -> None:
     assert np.allclose(
         figures.project(np.array([[1.0], [3.0]], np.float32), 3), [[-1, 0, 0], [1, 0, 0]]
     )
 
 
-def test_a_settled_map_tells_types_apart(embedding: Embedding) -> None:
-    (panel,) = drawing.layout(embedding, View(), Progress())
+def test_a_simulated_map_separates_types(embedding: Embedding) -> None:
+    (panel,) = layout(embedding, View(), Progress())
     of = np.full(len(embedding), -1)
     of[embedding.types[:, 0]] = embedding.types[:, 1]
     members = np.array(
@@ -255,8 +259,8 @@ def test_a_settled_map_tells_types_apart(embedding: Embedding) -> None:
     assert (of[members[distances.argmin(axis=1)]] == of[members]).mean() > 0.9
 
 
-def test_the_start_of_a_map_is_that_of_the_embedding(embedding: Embedding) -> None:
-    before, after = drawing.layout(embedding, View(method="pca", before_and_after=True), Progress())
+def test_before_and_after_shows_the_start_of_the_embedding(embedding: Embedding) -> None:
+    before, after = layout(embedding, View(method="pca", before_and_after=True), Progress())
     start = anneal.random_start(len(embedding), embedding.config())[:, :8]
     assert np.allclose(
         before.points, search.project_on(start, *search.principal_axes(embedding.vectors, 2))
@@ -264,38 +268,38 @@ def test_the_start_of_a_map_is_that_of_the_embedding(embedding: Embedding) -> No
     assert np.allclose(after.points, figures.project(embedding.vectors))
 
 
-def test_a_settled_map_stays_together(tmp_path: Path) -> None:
-    # What one uses one owns, too: two contexts with the same members, which must not begin a rounding error apart.
+def test_a_simulated_map_has_no_outliers(tmp_path: Path) -> None:
+    # Two contexts with the same members: their starts must be equal to the bit.
     lines = [
         f"<http://e/{m}> <http://e/{p}> <http://e/tool{(7 * m + m // 9) % 40}> .\n"
         for m in range(300)
         for p in ("uses", "owns", "likes")
     ]
     (tmp_path / "tools.nt").write_text("".join(lines))
-    points = drawing.layout(
-        package.embed(tmp_path / "tools.nt", dimensions=8, seed=3), View(), Progress()
-    )[0].points
+    points = layout(package.embed(tmp_path / "tools.nt", dimensions=8, seed=3), View(), Progress())[
+        0
+    ].points
     assert np.abs(points).max() < 20 * np.median(np.linalg.norm(points, axis=1))
 
 
-def test_a_manifest_without_settings_is_told(embedding: Embedding) -> None:
+def test_a_manifest_without_settings_is_an_error(embedding: Embedding) -> None:
     bare = Embedding(**{**vars(embedding), "manifest": {}})
     with pytest.raises(DamagedStore, match="settings"):
-        drawing.layout(bare, View(), Progress())
-    assert len(drawing.layout(bare, View(method="pca"), Progress())[0].points) == len(embedding)
+        layout(bare, View(), Progress())
+    assert len(layout(bare, View(method="pca"), Progress())[0].points) == len(embedding)
 
 
-# -- drawing ------------------------------------------------------------------------------------------------------------
+# -- figures ---------------------------------------------------------------------------------------
 
 places = st.tuples(st.floats(0, 300), st.floats(0, 200))
 sizes = st.tuples(st.floats(1, 120), st.floats(4, 12))
 
 
 @given(st.lists(st.tuples(places, sizes), max_size=40))
-def test_labels_never_overlap_nor_leave_the_figure(
+def test_labels_never_overlap_and_never_leave_the_figure(
     labels: list[tuple[tuple[float, float], tuple[float, float]]],
 ) -> None:
-    corners = figure.place_labels(
+    corners = place_labels(
         [anchor for anchor, _ in labels], [size for _, size in labels], (0, 0, 300, 200)
     )
     boxes = [
@@ -312,17 +316,16 @@ def test_labels_never_overlap_nor_leave_the_figure(
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
 
 
-def figure_of(embedding: Embedding, **view: Any) -> figure.Drawing:
-    chosen = View(method="pca", **view)
-    cast = drawing.choose(embedding, chosen)
+def figure_of(embedding: Embedding, **parameters: Any) -> figure.Drawing:
+    view = View(method="pca", **parameters)
+    chosen = choose(embedding, view)
     panels = [
-        figure.Panel("", panel.points[cast.ids])
-        for panel in drawing.layout(embedding, chosen, Progress())
+        figure.Panel("", panel.points[chosen.ids]) for panel in layout(embedding, view, Progress())
     ]
-    return figure.map_figure("title", panels, cast.key(), cast.labels, cast.ringed)
+    return figure.map_figure("title", panels, chosen.key(), chosen.labels, chosen.highlighted)
 
 
-def test_labels_in_a_figure_do_not_overlap_as_rendered(embedding: Embedding) -> None:
+def test_rendered_labels_do_not_overlap(embedding: Embedding) -> None:
     drawing = figure_of(
         embedding,
         label=[f"http://e/{craft}/{m}" for craft in ("smith", "baker") for m in range(20)],
@@ -339,9 +342,7 @@ def test_labels_in_a_figure_do_not_overlap_as_rendered(embedding: Embedding) -> 
         )
 
 
-def test_a_pixel_has_the_mean_colour_of_its_points_and_is_the_more_opaque_the_more_there_are() -> (
-    None
-):
+def test_a_pixel_has_the_mean_colour_of_its_points_and_more_points_are_more_opaque() -> None:
     points = np.array([[2.5, 2.5]] * 50 + [[7.5, 7.5]] * 4 + [[7.5, 2.5], [99, 99]], np.float32)
     groups = np.array([0] * 50 + [0, 1, 1, 1] + [1, 0], np.uint8)
     image = figure.density_image(
@@ -351,10 +352,10 @@ def test_a_pixel_has_the_mean_colour_of_its_points_and_is_the_more_opaque_the_mo
     assert image[7, 7, :3].tolist() == [64, 0, 191]
     assert image[2, 2, 3] > image[7, 7, 3] > image[2, 7, 3] > 0
     assert image[9, 0, 3] == 0
-    assert image[9, 9, 3] == 0  # what lies outside is nowhere
+    assert image[9, 9, 3] == 0  # points outside are not drawn
 
 
-def test_many_points_become_density_and_an_image_in_a_drawing(
+def test_many_points_become_an_image_in_svg_and_more_become_density(
     monkeypatch: pytest.MonkeyPatch, embedding: Embedding
 ) -> None:
     assert not figure_of(embedding).is_density
@@ -371,18 +372,18 @@ def test_many_points_become_density_and_an_image_in_a_drawing(
     assert [b"<image" in svg for svg in (vectors, raster, density)] == [False, True, True]
 
 
-def test_a_million_points_are_one_small_picture() -> None:
+def test_a_map_of_a_million_points_is_a_small_file() -> None:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(10**6, 2)).astype(np.float32)
     key = figure.Key(
-        rng.integers(0, 9, 10**6).astype(np.uint8), drawing.PALETTE, [str(n) for n in range(9)]
+        rng.integers(0, 9, 10**6).astype(np.uint8), selection.PALETTE, [str(n) for n in range(9)]
     )
     png = figures.small_png(figure.map_figure("many", [figure.Panel("", points)], key, []).figure)
     assert len(png) < 500_000
     assert np.asarray(Image.open(io.BytesIO(png)).convert("L")).min() < 128
 
 
-def test_fewer_colours_in_a_file_look_the_same(embedding: Embedding) -> None:
+def test_a_palette_of_256_colours_looks_the_same(embedding: Embedding) -> None:
     figure = figure_of(embedding).figure
     full, small = figures.drawn(figure, "png"), figures.small_png(figure)
     shown, meant = (
@@ -394,7 +395,7 @@ def test_fewer_colours_in_a_file_look_the_same(embedding: Embedding) -> None:
     assert shown[0, 0].tolist() == [255, 255, 255]
 
 
-def test_a_few_of_many_that_lie_far_out_are_counted_and_do_not_shrink_the_rest() -> None:
+def test_a_few_far_points_are_counted_and_do_not_determine_the_borders() -> None:
     points = np.random.default_rng(0).normal(size=(2000, 2)).astype(np.float32)
     points[:2] = 1e6
     key = figure.Key(np.zeros(2000, np.uint8), ["#000000"], ["all"])
@@ -407,7 +408,7 @@ def test_a_few_of_many_that_lie_far_out_are_counted_and_do_not_shrink_the_rest()
 
 @pytest.mark.parametrize("three_d", [False, True])
 @pytest.mark.parametrize("form", ["png", "svg", "pdf", "html"])
-def test_the_ending_says_what_is_written_and_every_run_writes_the_same(
+def test_the_extension_determines_the_format_and_every_run_writes_the_same_bytes(
     embedding: Embedding, tmp_path: Path, form: str, three_d: bool
 ) -> None:
     for name in ("a", "b"):
@@ -421,25 +422,30 @@ def test_the_ending_says_what_is_written_and_every_run_writes_the_same(
 
 
 @pytest.mark.parametrize("form", ["png", "svg", "pdf", "html"])
-def test_names_may_be_anything(tmp_path: Path, form: str) -> None:
+def test_names_may_contain_any_characters(tmp_path: Path, form: str) -> None:
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
-    lines = "".join(f'<http://e/{i}> {TYPE} <http://e/C{i}> .\n<http://e/{i}> {label} "{name}" .\n<http://e/C{i}> {TYPE} <http://e/K> .\n'
-                    f'<http://e/C{i}> {label} "{name}" .\n' for i, name in enumerate(STRANGE))  # fmt: skip
+    lines = "".join(
+        f"<http://e/{i}> {TYPE} <http://e/C{i}> .\n"
+        f'<http://e/{i}> {label} "{name}" .\n'
+        f"<http://e/C{i}> {TYPE} <http://e/K> .\n"
+        f'<http://e/C{i}> {label} "{name}" .\n'
+        for i, name in enumerate(STRANGE)
+    )
     drawn = embedded(tmp_path, lines).plot(tmp_path / f"map.{form}", title="$\\frac{ " + EVIL)
     assert {"$\\frac{", "_hidden", "日本語 🐙"} <= {group.name for group in drawn.legend}
 
 
-@pytest.mark.parametrize("method", drawing.METHODS)
+@pytest.mark.parametrize("method", view.METHODS)
 @pytest.mark.parametrize("form", ["png", "html"])
 @pytest.mark.parametrize("three_d", [False, True])
-def test_one_point_makes_a_map(tmp_path: Path, form: str, method: str, three_d: bool) -> None:
+def test_a_single_point_makes_a_map(tmp_path: Path, form: str, method: str, three_d: bool) -> None:
     one = embedded(tmp_path, "<http://e/a> <http://e/a> <http://e/a> .\n")
     drawn = one.plot(tmp_path / f"map.{form}", method=method, three_d=three_d)
     assert drawn.points == 1
     assert "No subject has a type" in drawn.notes()[0]
 
 
-def test_points_that_are_all_equal_make_a_map(
+def test_equal_points_make_a_map(
     tmp_path: Path, embedding: Embedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for value in (0.0, 1e30):
@@ -450,10 +456,68 @@ def test_points_that_are_all_equal_make_a_map(
         monkeypatch.undo()
 
 
-# -- the command --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("method", view.METHODS)
+def test_progress_never_runs_backwards(embedding: Embedding, tmp_path: Path, method: str) -> None:
+    progress = Recorded()
+    embedding.plot(tmp_path / "map.png", method=method, progress=progress)
+    simulation = ["springs", "repellers", "simulation"] if method == "pyke" else []
+    assert progress.stages == [*simulation, "drawing"]
 
 
-def test_the_command_tells_what_it_drew(pyke: Command, stored: Path, tmp_path: Path) -> None:
+# -- notebooks ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "begin"),
+    [
+        ("map.png", '<img src="data:image/png;base64,'),
+        ("map.svg", '<img src="data:image/svg+xml;base64,'),
+        ("map.html", '<iframe sandbox="allow-scripts"'),
+        ("map.pdf", "<p>&lt;pyke.maps.Drawn: "),
+    ],
+)
+def test_a_map_shows_itself_in_a_notebook(
+    embedding: Embedding, tmp_path: Path, name: str, begin: str
+) -> None:
+    drawn = embedding.plot(tmp_path / name, method="pca")
+    shown = drawn._repr_html_()
+    assert shown.startswith(begin)
+    content = (tmp_path / name).read_bytes()
+    if name in ("map.png", "map.svg"):
+        assert base64.b64decode(shown.split("base64,")[1].split('"')[0]) == content
+    if name == "map.html":
+        page = shown.split('srcdoc="')[1].removesuffix('"></iframe>')
+        assert '"' not in page
+        assert html.unescape(page).encode() == content
+
+
+def test_a_map_that_is_large_or_deleted_shows_its_name(
+    embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = embedding.plot(tmp_path / "map.png", method="pca")
+    assert repr(drawn).startswith(f"<pyke.maps.Drawn: {tmp_path}/map.png, 79 points, points, ")
+    with monkeypatch.context() as patch:
+        patch.setattr(view, "MAX_NOTEBOOK_BYTES", drawn.bytes - 1)
+        assert drawn._repr_html_() == f"<p>{html.escape(repr(drawn))}</p>"
+    (tmp_path / "map.png").unlink()
+    assert drawn._repr_html_() == f"<p>{html.escape(repr(drawn))}</p>"
+
+
+@pytest.mark.parametrize(
+    ("name", "begin"),
+    [("film.gif", '<img src="data:image/gif;'), ("film.mp4", "<video controls src=")],
+)
+def test_an_animation_shows_itself_in_a_notebook(tmp_path: Path, name: str, begin: str) -> None:
+    (tmp_path / name).write_bytes(b"content")
+    assert (
+        Drawn(str(tmp_path / name), 7, 1, 0, 0, 1, (), (), "film")._repr_html_().startswith(begin)
+    )
+
+
+# -- the command line ------------------------------------------------------------------------------
+
+
+def test_the_command_prints_what_it_drew(pyke: Command, stored: Path, tmp_path: Path) -> None:
     done = pyke(
         "plot",
         stored,
@@ -466,9 +530,9 @@ def test_the_command_tells_what_it_drew(pyke: Command, stored: Path, tmp_path: P
         "--json",
     )
     assert done.returncode == 0
-    told = json.loads(done.stdout)
-    assert (told["points"], told["left_out"], told["drawn_as"]) == (30, 49, "points")
-    assert [(group["name"], group["count"]) for group in told["legend"]][:1] == [("baker", 21)]
+    printed = json.loads(done.stdout)
+    assert (printed["points"], printed["left_out"], printed["drawn_as"]) == (30, 49, "points")
+    assert [(group["name"], group["count"]) for group in printed["legend"]][:1] == [("baker", 21)]
     shown = pyke("plot", stored, "-o", tmp_path / "map.png", "--sample", "30", "--force")
     assert "49 more terms are not shown" in shown.stdout
     assert re.search(r"baker +21", shown.stdout)
@@ -479,7 +543,7 @@ def test_the_command_tells_what_it_drew(pyke: Command, stored: Path, tmp_path: P
     [
         (["-o", "map.xyz"], 2, "png, svg, pdf, html"),
         (["-o", "map"], 2, "png, svg, pdf, html"),
-        (["-o", "there.png"], 73, "--force"),
+        (["-o", "there.png"], 73, "force"),
         (["-o", "there.png/map.png"], 74, "cannot write"),
         (["-o", "map.png", "--method", "tsne"], 2, "pca, pyke"),
         (["-o", "map.png", "--sample", "0"], 2, "at least 1"),
@@ -489,11 +553,11 @@ def test_the_command_tells_what_it_drew(pyke: Command, stored: Path, tmp_path: P
         (["-o", "map.png", "--highlight", "http://e/hermitt"], 66, "http://e/hermit"),
         (["-o", "map.png", "--label", "http://nowhere"], 66, "http://nowhere"),
         (["-o", "map.png", "--only-types", "smith", "--only-types", "Nobody"], 66, "Nobody"),
-        (["-o", "map.html", "--before-and-after"], 2, "--animate"),
+        (["-o", "map.html", "--before-and-after"], 2, "a page shows one map"),
         (["-o", "map.html", "--dpi", "300"], 2, "png, svg, pdf"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_drawn_is_told(
+def test_invalid_parameters_are_errors(
     pyke: Command,
     stored: Path,
     tmp_path: Path,
@@ -510,7 +574,7 @@ def test_what_cannot_be_drawn_is_told(
     assert (tmp_path / "there.png").read_text() == "precious"
 
 
-# -- pages ----------------------------------------------------------------------------------------------------------------
+# -- pages -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -522,7 +586,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Browser]:
-    """A browser in which nothing may go wrong, and that may ask nobody for anything."""
+    """A browser that must report no error and load no other file."""
     browser.errors.clear()
     browser.requests.clear()
     yield browser
@@ -531,12 +595,12 @@ def page(browser: Browser) -> Iterator[Browser]:
 
 
 @needs_chromium
-def test_pointing_at_a_term_shows_who_it_is(
+def test_hovering_over_a_point_shows_its_term(
     page: Browser, embedding: Embedding, tmp_path: Path
 ) -> None:
     embedding.plot(tmp_path / "map.html", highlight=["http://e/hermit"])
     page.open(tmp_path / "map.html")
-    x, y = page.run("[across(data.ringed[0]), down(data.ringed[0])]")
+    x, y = page.run("[across(data.highlighted[0]), down(data.highlighted[0])]")
     page.mouse("Moved", x, y)
     assert page.run("element('tip').innerText") == "http://e/hermit\nbaker"
     page.mouse("Moved", 2, 2)
@@ -552,14 +616,18 @@ def test_a_click_in_the_legend_hides_a_type(
 
     def coloured() -> int:
         page.settle()
-        script = """(([r, g, b]) => { const p = context.getImageData(0, 0, canvas.width, canvas.height).data; let n = 0;
-            for (let i = 0; i < p.length; i += 4) n += Math.hypot(p[i] - r, p[i + 1] - g, p[i + 2] - b) < 5; return n; })(colours[1])"""
+        script = """(([r, g, b]) => {
+            const p = context.getImageData(0, 0, canvas.width, canvas.height).data;
+            let n = 0;
+            for (let i = 0; i < p.length; i += 4)
+                n += Math.hypot(p[i] - r, p[i + 1] - g, p[i + 2] - b) < 5;
+            return n;
+        })(colours[1])"""
         return int(page.run(script))
 
     assert coloured() > 20
-    x, y = page.run(
-        "(({x, y}) => [x + 30, y + 5])(document.querySelectorAll('#legend label')[1].getBoundingClientRect())"
-    )
+    row = "document.querySelectorAll('#legend label')[1].getBoundingClientRect()"
+    x, y = page.run(f"(({{x, y}}) => [x + 30, y + 5])({row})")
     page.click(x, y)
     assert coloured() == 0
     page.click(x, y)
@@ -567,7 +635,7 @@ def test_a_click_in_the_legend_hides_a_type(
 
 
 @needs_chromium
-def test_a_search_finds_terms_and_goes_there(
+def test_a_search_finds_terms_and_moves_the_map_to_them(
     page: Browser, embedding: Embedding, tmp_path: Path
 ) -> None:
     embedding.plot(tmp_path / "map.html")
@@ -583,7 +651,7 @@ def test_a_search_finds_terms_and_goes_there(
 
 
 @needs_chromium
-def test_the_wheel_zooms_where_the_mouse_is_and_dragging_moves(
+def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_map(
     page: Browser, embedding: Embedding, tmp_path: Path
 ) -> None:
     embedding.plot(tmp_path / "map.html")
@@ -594,7 +662,7 @@ def test_the_wheel_zooms_where_the_mouse_is_and_dragging_moves(
     assert page.run("view.scale") > 1.5 * scale
     assert page.run("[across(0), down(0)]") == pytest.approx(
         [x, y], abs=1.5
-    )  # a mouse is at whole pixels
+    )  # the pointer is at integer pixels
     page.mouse("Pressed", x, y, button="left", buttons=1)
     page.mouse("Moved", x + 30, y + 20, button="left", buttons=1)
     page.mouse("Released", x + 30, y + 20, button="left")
@@ -602,15 +670,15 @@ def test_the_wheel_zooms_where_the_mouse_is_and_dragging_moves(
 
 
 @needs_chromium
-def test_three_dimensions_can_be_turned(
+def test_dragging_rotates_three_dimensions(
     page: Browser, embedding: Embedding, tmp_path: Path
 ) -> None:
     embedding.plot(tmp_path / "map.html", three_d=True)
     page.open(tmp_path / "map.html")
     before = page.run("[...flat.slice(0, 20)]")
-    (panel,) = drawing.layout(embedding, View(three_d=True), Progress())
+    (panel,) = layout(embedding, View(three_d=True), Progress())
     assert before == pytest.approx(
-        drawing.flat(panel.points[drawing.choose(embedding, View()).ids])[:10].ravel().tolist(),
+        flat(panel.points[choose(embedding, View()).ids])[:10].ravel().tolist(),
         abs=1e-4,
     )
     page.mouse("Pressed", 300, 300, button="left", buttons=1)
@@ -620,7 +688,9 @@ def test_three_dimensions_can_be_turned(
 
 
 @needs_chromium
-def test_hostile_names_are_text_and_no_other_script_runs(browser: Browser, tmp_path: Path) -> None:
+def test_hostile_names_are_shown_as_text_and_no_other_script_runs(
+    browser: Browser, tmp_path: Path
+) -> None:
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
     written = EVIL.replace("\\", "\\\\").replace('"', '\\"')
     named = "".join(f'<http://e/{who}> {label} "{written}" .\n' for who in "aC")
@@ -628,7 +698,7 @@ def test_hostile_names_are_text_and_no_other_script_runs(browser: Browser, tmp_p
     embedded(tmp_path, lines).plot(tmp_path / "map.html", title=EVIL, highlight=["http://e/a"])
     browser.errors.clear()
     browser.open(tmp_path / "map.html")
-    x, y = browser.run("[across(data.ringed[0]), down(data.ringed[0])]")
+    x, y = browser.run("[across(data.highlighted[0]), down(data.highlighted[0])]")
     browser.mouse("Moved", x, y)
     browser.run("element('search').focus()")
     browser.type("hacked")
@@ -641,39 +711,38 @@ def test_hostile_names_are_text_and_no_other_script_runs(browser: Browser, tmp_p
     )
     assert browser.errors == []
     assert browser.run("document.querySelectorAll('img, script').length") == 2
-    # Were there a hole, the browser itself would refuse.
-    browser.run(
-        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.hacked = 1'}))"
-    )
+    # A script that is injected nevertheless is blocked by the browser.
+    script = "document.createElement('script'), {textContent: 'window.hacked = 1'}"
+    browser.run(f"document.body.append(Object.assign({script}))")
     assert browser.run("window.hacked") is None
     assert "Content Security Policy" in " ".join(browser.errors)
 
 
 @needs_chromium
-def test_a_page_with_many_points_names_some_and_says_so(
+def test_a_page_with_many_points_contains_some_terms_and_says_so(
     page: Browser, embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drawing, "NAMED_UP_TO", 30)
+    monkeypatch.setattr(web_page, "MAX_NAMED", 30)
     drawn = embedding.plot(tmp_path / "map.html", highlight=["http://e/hermit"])
     assert drawn.named == 30
     assert "30 points" in drawn.notes()[0]
     page.open(tmp_path / "map.html")
-    assert "the terms of 30 of them are in this page" in page.run(
+    assert "the page contains the terms of 30 of them" in page.run(
         "document.querySelector('aside p').textContent"
     )
-    assert page.run("names.terms[nameOf[data.ringed[0]]]") == "http://e/hermit"
-    told = page.run(
+    assert page.run("names.terms[nameOf[data.highlighted[0]]]") == "http://e/hermit"
+    terms = page.run(
         "Array.from({length: count}, (_, i) => nameOf[i] < 0 ? null : names.terms[nameOf[i]])"
     )
-    ids = drawing.choose(embedding, View(highlight=["http://e/hermit"])).ids
-    assert [embedding.terms[i] for i, term in zip(ids, told, strict=True) if term] == [
-        term for term in told if term
+    ids = choose(embedding, View(highlight=["http://e/hermit"])).ids
+    assert [embedding.terms[i] for i, term in zip(ids, terms, strict=True) if term] == [
+        term for term in terms if term
     ]
-    assert len([term for term in told if term]) == 30
+    assert len([term for term in terms if term]) == 30
 
 
 @needs_chromium
-def test_a_page_of_very_many_points_is_drawn_as_density(page: Browser, tmp_path: Path) -> None:
+def test_a_page_draws_very_many_points_as_density(page: Browser, tmp_path: Path) -> None:
     n = 40_000
     points = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
     terms = Terms.of(f"http://e/{i}" for i in range(n))

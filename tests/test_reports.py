@@ -1,4 +1,4 @@
-"""Pages and figures: whole, the same in every run, and without a word from elsewhere."""
+"""Pages and figures: well-formed, self-contained and the same in every run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 class Read(HTMLParser):
-    """Follows the tags of a page: each must be closed, in the right order."""
+    """Parses a page; every tag must be closed in the right order."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -80,7 +80,7 @@ FIGURES = {
 }
 
 
-def test_a_page_is_well_formed_and_says_what_it_is_given() -> None:
+def test_a_page_is_well_formed_and_contains_its_texts() -> None:
     text = page(f"Report {EVIL}", [TABLE, TABLE], figures.scores_over_mu(SCORES))
     read = Read(text)
     assert "script" not in read.seen
@@ -93,7 +93,7 @@ def test_a_page_is_well_formed_and_says_what_it_is_given() -> None:
 
 
 @pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
-def test_a_page_needs_nothing_else(figure: Any) -> None:
+def test_a_page_needs_no_other_file(figure: Any) -> None:
     text = page("Report", [TABLE], figure())
     read = Read(text)
     assert not {"script", "link", "iframe", "img", "image", "object", "embed"} & set(read.seen)
@@ -101,7 +101,7 @@ def test_a_page_needs_nothing_else(figure: Any) -> None:
         if name in ("src", "href", "xlink:href", "data", "poster", "action"):
             assert (value or "").startswith(("#", "data:")), (name, value)
     assert not re.findall(r"url\((?!['\"]?#)|@import", text)
-    # Names of vocabularies, and the program's home page as a text: nothing that a browser opens.
+    # Names of vocabularies only: a browser opens none of them.
     addresses = {
         value
         for name, value in read.attributes
@@ -115,7 +115,7 @@ def test_a_page_needs_nothing_else(figure: Any) -> None:
 def test_a_figure_is_the_same_in_every_run(
     name: str, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also a second later: the clock of matplotlib's files is the environment's, if that has one."""
+    """Also at another time: matplotlib takes the date from SOURCE_DATE_EPOCH if it is set."""
     drawn = []
     for clock in ("1000000000", "1500000000"):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", clock)
@@ -124,7 +124,7 @@ def test_a_figure_is_the_same_in_every_run(
     assert drawn[0].startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[form])
 
 
-def test_drawing_leaves_the_settings_of_others_as_they_were() -> None:
+def test_drawing_does_not_change_the_settings_of_matplotlib() -> None:
     before = dict(mpl.rcParams.items())
     figures.drawn(figures.scores_over_mu(SCORES), "svg")
     assert {name: value for name, value in mpl.rcParams.items() if name != "backend"} == {
@@ -141,13 +141,13 @@ def test_the_lines_of_a_figure_are_the_scores() -> None:
     assert [text.get_text() for text in second.get_legend().get_texts()] == ["PYKE", "SVD"]
 
 
-def test_as_many_methods_as_there_are_can_be_told_apart() -> None:
+def test_thirteen_methods_have_distinct_lines() -> None:
     lines = {f"method {number}": {1: 0.5} for number in range(13)}
     axes = figures.scores_over_mu({"in-graph": lines}).axes[0]
     assert len({(line.get_color(), line.get_marker()) for line in axes.lines}) == 13
 
 
-def test_the_points_of_trials_are_those_that_did_not_diverge() -> None:
+def test_the_figure_of_trials_skips_those_that_diverged() -> None:
     figure = figures.trials_figure(TRIALS, ["k", "omega"], 0.4)
     assert [axes.collections[0].get_offsets().tolist() for axes in figure.axes] == [
         [[5, 0.5], [99, 0.7]],
@@ -157,7 +157,7 @@ def test_the_points_of_trials_are_those_that_did_not_diverge() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.HTM", "a.png", "a.SVG", "a.pdf"])
-def test_the_extension_says_what_is_written(tmp_path: Path, name: str) -> None:
+def test_the_extension_determines_the_format(tmp_path: Path, name: str) -> None:
     write_report(tmp_path / "new folder" / name, "Report", [TABLE], figures.scores_over_mu(SCORES))
     begin = (tmp_path / "new folder" / name).read_bytes()[:9]
     assert begin.startswith(
@@ -172,13 +172,13 @@ def test_the_extension_says_what_is_written(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.xyz", "a.jpg", "a.json"])
-def test_another_extension_is_refused(tmp_path: Path, name: str) -> None:
+def test_unknown_extensions_are_errors(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="png, svg, pdf"):
         write_report(tmp_path / name, "Report", [TABLE], figures.scores_over_mu(SCORES))
     assert not list(tmp_path.iterdir())
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_the_error_of_a_failed_write_names_the_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError, match=r"a\.html"):
         write_report(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyke.read.objects import Source
     from pyke.use.clusters.describe import ClusterTable
     from pyke.use.export import Written
-    from pyke.use.maps.drawing import Drawn
+    from pyke.use.maps import Drawn
     from pyke.use.types.explain import Explanation
     from pyke.use.types.predictions import Predictions
 
@@ -379,11 +379,9 @@ class Embedding:
         ...     [(group.name, group.count) for group in e.plot(f"{folder}/map.png").legend]
         [('male', 4), ('Class', 3), ('female', 2), ('no type', 7)]
         """
-        from pyke.use.maps.drawing import View, draw
-        from pyke.use.maps.film import animate as draw_film
+        from pyke.use.maps import View, draw
 
-        write = draw_film if animate else draw
-        return write(self, Path(path), View(**view), force=force, progress=progress)
+        return draw(self, Path(path), View(**view), animate=animate, force=force, progress=progress)
 
     def clusters(
         self,

@@ -1,4 +1,4 @@
-"""Figures: colours, formats, and the small charts of reports."""
+"""Colours, file formats and the charts of reports."""
 
 from __future__ import annotations
 
@@ -18,70 +18,34 @@ from pyke.errors import UsageError
 from pyke.use.neighbours import search
 
 GREY = "#8a8f98"
-
 INK, FAINT = "#2b2f36", "#d9dce1"
-
 COLOURS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3", "#937860")
-
 LINES = (*COLOURS, "#da8bc3", "#8c8c8c", "#ccb974", "#64b5cd", "#2f4b7c", "#a05195", "#003f5c")
-
 MARKERS = "osD^vPX<>*hp8"
-
 FORMATS = ("png", "svg", "pdf")
-
 DPI = 130
-
 GIF_COLOURS = 64
 
 _UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def project(vectors: Floats, dimensions: int = 2) -> Floats:
-    """Principal components of the rows."""
+    """The principal components of the rows."""
     return search.project_on(vectors, *search.principal_axes(vectors, dimensions))
 
 
-def before_and_after(
-    panels: Sequence[tuple[str, Floats]], names: Sequence[str], groups: Sequence[str], path: Path
-) -> None:
-    """Panels of the same points, as in the paper's figure of its running example: coloured by group, named."""
-    figure = new_figure(5.2 * len(panels), 4.6)
-    colours = dict(zip(sorted(set(groups) - {""}), COLOURS * len(groups), strict=False))
-    for axes, (title, vectors) in zip(
-        np.ravel(figure.subplots(1, len(panels))), panels, strict=True
-    ):
-        points = project(vectors)
-        for group in sorted(set(groups)):
-            chosen = [i for i, other in enumerate(groups) if other == group]
-            axes.scatter(
-                points[chosen, 0],
-                points[chosen, 1],
-                s=55,
-                color=colours.get(group, GREY),
-                label=group or "no type",
-                zorder=2,
-            )
-        for name, (x, y) in zip(names, points, strict=True):
-            axes.annotate(
-                name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=8, color="#333333"
-            )
-        axes.set_title(title, fontsize=11)
-        axes.set_xticks([])
-        axes.set_yticks([])
-        axes.margins(0.16)
-    axes.legend(fontsize=8, loc="best")
-    draw_to(figure, path)
-
-
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure that no window shows."""
+    """An empty figure without a window."""
     import matplotlib.figure
 
     return matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
 
 
 def scores_over_mu(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> Any:
-    """The paper's figure of type prediction: a panel per protocol, a line per method, the score over μ."""
+    """The paper's figure of type prediction: scores over the number of neighbours (μ).
+
+    There is a panel per protocol and a line per method.
+    """
     figure = new_figure(5.2 * len(panels) + 1.6, 4.2)
     for axes, (title, lines) in zip(
         np.ravel(figure.subplots(1, len(panels), sharey=True)), panels.items(), strict=True
@@ -90,10 +54,21 @@ def scores_over_mu(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> A
         for number, (name, line) in enumerate(lines.items()):
             places = [sizes.index(mu) for mu in sorted(line)]
             style = {"linewidth": 2.6, "zorder": 3} if number == 0 else {"linewidth": 1.2}
-            axes.plot(places, [line[mu] for mu in sorted(line)], marker=MARKERS[number % len(MARKERS)], markersize=4,
-                      color=LINES[number % len(LINES)], label=name, **style)  # fmt: skip
+            axes.plot(
+                places,
+                [line[mu] for mu in sorted(line)],
+                marker=MARKERS[number % len(MARKERS)],
+                markersize=4,
+                color=LINES[number % len(LINES)],
+                label=name,
+                **style,
+            )
         axes.set(
-            title=title, xlabel="μ", ylim=(0, 1.02), xticks=range(len(sizes)), xticklabels=sizes
+            title=title,
+            xlabel="neighbours (μ)",
+            ylim=(0, 1.02),
+            xticks=range(len(sizes)),
+            xticklabels=sizes,
         )
         axes.grid(alpha=0.25)
     figure.axes[0].set_ylabel("prediction score")
@@ -105,7 +80,7 @@ def scores_over_mu(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> A
 def trials_figure(
     trials: Sequence[Mapping[str, Any]], parameters: Sequence[str], base_score: float | None
 ) -> Any:
-    """Settings that were tried: the score over each parameter, the dashed line being the score to beat."""
+    """The score of each trial over each parameter; the dashed line is the base score."""
     figure = new_figure(3.4 * len(parameters), 3.4)
     scored = [trial for trial in trials if trial["score"] is not None]
     for axes, name in zip(
@@ -126,16 +101,18 @@ def trials_figure(
 
 
 def draw_to(figure: Any, path: Path) -> None:
-    """Writes a figure; the extension tells the format."""
+    """Write a figure; the extension determines the format."""
     write_file(path, drawn(figure, path.suffix.lstrip(".").lower() or "png"))
 
 
 def drawn(figure: Any, form: str, dpi: int = DPI) -> bytes:
-    """A figure as bytes, the same in every run."""
+    """The bytes of a figure; they are the same in every run."""
     import matplotlib as mpl
 
     if form not in FORMATS:
-        raise UsageError(f"a figure cannot be written as {form!r}; it can be: {', '.join(FORMATS)}")
+        raise UsageError(
+            f"cannot write a figure as {form!r}; the formats are: {', '.join(FORMATS)}"
+        )
     buffer = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "pyke"}), any_letters():
         figure.savefig(buffer, format=form, dpi=dpi, metadata=_UNDATED.get(form))
@@ -143,26 +120,29 @@ def drawn(figure: Any, form: str, dpi: int = DPI) -> bytes:
 
 
 def small_png(figure: Any, dpi: int = DPI) -> bytes:
-    """A figure of many points as PNG in 256 colours that cover all of its own: a quarter of the bytes, and no difference to the eye."""
+    """A PNG with a palette of 256 colours: a quarter of the bytes without a visible difference."""
     from PIL import Image
 
     picture = np.asarray(Image.open(io.BytesIO(drawn(figure, "png", dpi))).convert("RGB"))
     buffer = io.BytesIO()
-    _in_colours(picture, _palette(picture, 256)).save(buffer, "PNG", optimize=True, dpi=(dpi, dpi))
+    _quantised(picture, _palette(picture, 256)).save(buffer, "PNG", optimize=True, dpi=(dpi, dpi))
     return buffer.getvalue()
 
 
 def gif(pictures: Sequence[NDArray[np.uint8]], durations: Sequence[int]) -> bytes:
-    """Pictures, (height, width, 3), as a film that goes round; each is shown for some milliseconds. The colours are those of the last."""
+    """Pictures, (height, width, 3), as a GIF that repeats; `durations` are milliseconds.
+
+    The palette is that of the last picture.
+    """
     palette = _palette(pictures[-1], GIF_COLOURS)
-    first, *others = [_in_colours(picture, palette) for picture in pictures]
+    first, *others = [_quantised(picture, palette) for picture in pictures]
     buffer = io.BytesIO()
     first.save(buffer, "GIF", save_all=True, append_images=others, duration=list(durations), loop=0)
     return buffer.getvalue()
 
 
 def _palette(picture: NDArray[np.uint8], colours: int) -> NDArray[np.uint8]:
-    """(colours, 3): those that cover a picture best. Every fourth pixel is looked at, in a quarter of the time."""
+    """The colours that cover a picture best, (colours, 3); every fourth pixel counts, for speed."""
     from PIL import Image
 
     chosen = Image.fromarray(picture[::2, ::2].copy()).quantize(
@@ -171,8 +151,11 @@ def _palette(picture: NDArray[np.uint8], colours: int) -> NDArray[np.uint8]:
     return np.array(chosen.getpalette(), np.uint8).reshape(-1, 3)[:colours]
 
 
-def _in_colours(picture: NDArray[np.uint8], palette: NDArray[np.uint8]) -> Any:
-    """The picture with each pixel in the nearest colour of a palette. Pillow's own way is not exact, and makes white paper grey."""
+def _quantised(picture: NDArray[np.uint8], palette: NDArray[np.uint8]) -> Any:
+    """The picture in the nearest colours of a palette.
+
+    Pillow's own conversion is inexact and turns white into grey.
+    """
     from PIL import Image
 
     codes, where = np.unique(
@@ -192,7 +175,7 @@ def _in_colours(picture: NDArray[np.uint8], palette: NDArray[np.uint8]) -> Any:
 
 @contextmanager
 def any_letters() -> Iterator[None]:
-    """Letters that the font does not have become boxes, and that is all."""
+    """Silence warnings about letters that the font lacks; they are drawn as boxes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         yield

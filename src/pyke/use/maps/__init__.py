@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from pyke.use.maps.drawing import Drawn, Group, View, draw
+from pyke.use.maps.drawing import draw
+from pyke.use.maps.view import Drawn, Group, View
 
 __all__ = ["Drawn", "Group", "View", "draw"]

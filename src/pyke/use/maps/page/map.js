@@ -1,13 +1,13 @@
 
 "use strict";
-// A map of points: drag to move (or to turn, if there are three dimensions), scroll to zoom, point to see who it is.
-// Names come from graphs that anyone may have written: they are shown by textContent and fillText, never as HTML.
+// A map of points: drag to move (or to rotate 3 dimensions), scroll to zoom, hover to see a term.
+// Names come from untrusted graphs: they are shown by textContent and fillText, never as HTML.
 
-const DISCS_UP_TO = 30000;  // points in sight that are drawn as discs; more become a density
-const REACH = 10;           // pixels around the pointer in which a point is found
-const MOST_FOUND = 12;      // names in the list below the search
-const RINGS = 500;
-const FAR_OUT = 0.002;      // of the points, on each side
+const DISCS_UP_TO = 30000;  // visible points that are drawn as discs; more are drawn as density
+const REACH = 10;           // pixels between the pointer and a point that it selects
+const MAX_RESULTS = 12;     // names in the list below the search
+const MAX_RINGS = 500;      // around search results
+const FAR_OUT = 0.002;      // the part of the points on each side that the first view ignores
 const SECONDS_PER_FRAME = 0.28;
 const INK = "#2b2f36";
 
@@ -17,11 +17,13 @@ const canvas = element("map"), context = canvas.getContext("2d");
 const count = data.points, dimensions = data.dimensions, frames = data.frames.length;
 const coordinates = new Float32Array(unpacked(data.coordinates).buffer);
 const groups = unpacked(data.groups);
-const colours = data.legend.map(group => [1, 3, 5].map(at => parseInt(group.colour.slice(at, at + 2), 16)));
+const colours = data.legend.map(
+  group => [1, 3, 5].map(at => parseInt(group.colour.slice(at, at + 2), 16)));
 const shownGroups = new Uint8Array(data.legend.length).fill(1);
-const flat = new Float32Array(2 * count);  // where points lie in the plane, before moving and zooming
-const view = {x: 0, y: 0, scale: 1, tilt: data.view[0] * Math.PI / 180, turn: data.view[1] * Math.PI / 180, frame: frames - 1};
-const room = {width: 0, height: 0};  // of the canvas, kept here: asking the document for each point would take seconds
+const flat = new Float32Array(2 * count);  // points in the plane, before moving and zooming
+const [tilt, turn] = data.view.map(degrees => degrees * Math.PI / 180);
+const view = {x: 0, y: 0, scale: 1, tilt, turn, frame: frames - 1};
+const size = {width: 0, height: 0};  // of the canvas; reading it from the document is slow
 let names = null, nameOf = null, found = [], waiting = false, playing = 0;
 
 function unpacked(text) {
@@ -30,7 +32,7 @@ function unpacked(text) {
   return bytes;
 }
 
-// -- where points lie ---------------------------------------------------------------------------------------------------
+// -- coordinates ---------------------------------------------------------------------------------
 
 function flatten() {
   const first = Math.floor(view.frame), part = view.frame - first;
@@ -40,7 +42,8 @@ function flatten() {
     for (let i = 0; i < 2 * count; i++) flat[i] = at(i);
     return;
   }
-  const [sinTurn, cosTurn, sinTilt, cosTilt] = [Math.sin(view.turn), Math.cos(view.turn), Math.sin(view.tilt), Math.cos(view.tilt)];
+  const sinTurn = Math.sin(view.turn), cosTurn = Math.cos(view.turn);
+  const sinTilt = Math.sin(view.tilt), cosTilt = Math.cos(view.tilt);
   for (let i = 0; i < count; i++) {
     const x = at(3 * i), y = at(3 * i + 1), z = at(3 * i + 2);
     flat[2 * i] = -sinTurn * x + cosTurn * y;
@@ -48,34 +51,37 @@ function flatten() {
   }
 }
 
-// From where to where most points lie: the few of very many that are far out would make the others small.
+// The range of a coordinate. Of many points, the few farthest are ignored.
 function bounds(coordinate) {
   const sorted = Float32Array.from({length: count}, (_, i) => flat[2 * i + coordinate]).sort();
-  const out = count < 500 ? 0 : Math.floor(count * FAR_OUT), room = 0.1 * (sorted[count - 1 - out] - sorted[out]);
-  return [Math.max(sorted[0], sorted[out] - room), Math.min(sorted[count - 1], sorted[count - 1 - out] + room)];
+  const out = count < 500 ? 0 : Math.floor(count * FAR_OUT), last = count - 1 - out;
+  const margin = 0.1 * (sorted[last] - sorted[out]);
+  const low = Math.max(sorted[0], sorted[out] - margin);
+  return [low, Math.min(sorted[count - 1], sorted[last] + margin)];
 }
 
 function measure() {
-  room.width = canvas.clientWidth;
-  room.height = canvas.clientHeight;
+  size.width = canvas.clientWidth;
+  size.height = canvas.clientHeight;
 }
 
 function seeAll() {
   const panel = document.querySelector("aside").getBoundingClientRect();
-  const beside = panel.width < room.width / 2;  // else the panel is below
-  const width = room.width - (beside ? panel.width + 24 : 0), height = room.height - (beside ? 0 : panel.height);
+  const beside = panel.width < size.width / 2;  // otherwise the panel is below
+  const width = size.width - (beside ? panel.width + 24 : 0);
+  const height = size.height - (beside ? 0 : panel.height);
   const [left, right] = bounds(0), [low, high] = bounds(1);
   const scale = 0.92 * Math.min(width / (right - left), height / (high - low));
-  view.scale = Number.isFinite(scale) ? scale : 1;  // all points are one
-  view.x = (left + right) / 2 + (room.width - width) / 2 / view.scale;
-  view.y = (low + high) / 2 - (room.height - height) / 2 / view.scale;
+  view.scale = Number.isFinite(scale) ? scale : 1;  // infinite if all points are equal
+  view.x = (left + right) / 2 + (size.width - width) / 2 / view.scale;
+  view.y = (low + high) / 2 - (size.height - height) / 2 / view.scale;
 }
 
-const across = i => (flat[2 * i] - view.x) * view.scale + room.width / 2;
-const down = i => room.height / 2 - (flat[2 * i + 1] - view.y) * view.scale;
+const across = i => (flat[2 * i] - view.x) * view.scale + size.width / 2;
+const down = i => size.height / 2 - (flat[2 * i + 1] - view.y) * view.scale;
 const isShown = i => shownGroups[groups[i]] === 1;
 
-// -- drawing --------------------------------------------------------------------------------------------------------------
+// -- drawing -------------------------------------------------------------------------------------
 
 function redraw() {
   if (!waiting) { waiting = true; requestAnimationFrame(draw); }
@@ -83,61 +89,64 @@ function redraw() {
 
 function draw() {
   waiting = false;
-  const ratio = Math.min(devicePixelRatio || 1, 2), {width, height} = room;
+  const ratio = Math.min(devicePixelRatio || 1, 2), {width, height} = size;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
   }
-  let inSight = 0;
+  let visible = 0;
   for (let i = 0; i < count; i++) {
     const x = across(i), y = down(i);
-    if (isShown(i) && x >= 0 && x < width && y >= 0 && y < height) inSight++;
+    if (isShown(i) && x >= 0 && x < width && y >= 0 && y < height) visible++;
   }
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, canvas.width, canvas.height);
-  if (inSight > DISCS_UP_TO) drawDensity(ratio); else drawDiscs(ratio, inSight);
+  if (visible > DISCS_UP_TO) drawDensity(ratio); else drawDiscs(ratio, visible);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   drawRings();
   drawLabels(width, height);
-  document.documentElement.dataset.drawn = inSight > DISCS_UP_TO ? "density" : "discs";
+  document.documentElement.dataset.drawn = visible > DISCS_UP_TO ? "density" : "discs";
 }
 
-function drawDiscs(ratio, inSight) {
-  const radius = ratio * Math.max(1.6, Math.min(5, 160 / Math.sqrt(inSight + 1)));
-  const size = Math.ceil(2 * radius + 2);
+function drawDiscs(ratio, visible) {
+  const radius = ratio * Math.max(1.6, Math.min(5, 160 / Math.sqrt(visible + 1)));
+  const side = Math.ceil(2 * radius + 2);
   const discs = colours.map(colour => {
     const disc = document.createElement("canvas"), pen = disc.getContext("2d");
-    disc.width = disc.height = size;
+    disc.width = disc.height = side;
     pen.fillStyle = `rgba(${colour}, .85)`;
-    pen.arc(size / 2, size / 2, radius, 0, 7);
+    pen.arc(side / 2, side / 2, radius, 0, 7);
     pen.fill();
     return disc;
   });
   for (let i = 0; i < count; i++) {
-    const x = across(i) * ratio - size / 2, y = down(i) * ratio - size / 2;
-    if (isShown(i) && x > -size && x < canvas.width && y > -size && y < canvas.height) context.drawImage(discs[groups[i]], x, y);
+    const x = across(i) * ratio - side / 2, y = down(i) * ratio - side / 2;
+    const inside = x > -side && x < canvas.width && y > -side && y < canvas.height;
+    if (isShown(i) && inside) context.drawImage(discs[groups[i]], x, y);
   }
 }
 
 function drawDensity(ratio) {
   const width = canvas.width, height = canvas.height;
   const sums = new Float32Array(4 * width * height);  // red, green, blue, points
-  let most = 1;
+  let max = 1;
   for (let i = 0; i < count; i++) {
     const x = Math.floor(across(i) * ratio), y = Math.floor(down(i) * ratio);
     if (!isShown(i) || x < 0 || x >= width || y < 0 || y >= height) continue;
     const at = 4 * (y * width + x), colour = colours[groups[i]];
     sums[at] += colour[0]; sums[at + 1] += colour[1]; sums[at + 2] += colour[2];
-    most = Math.max(most, ++sums[at + 3]);
+    max = Math.max(max, ++sums[at + 3]);
   }
-  const upTo = new Float64Array(most + 1);  // pixels with at most so many points: opacity is spread evenly over what occurs
+  const upTo = new Float64Array(max + 1);  // pixels with at most this many points, for the opacity
   for (let at = 3; at < sums.length; at += 4) if (sums[at]) upTo[sums[at]]++;
-  for (let points = 1; points <= most; points++) upTo[points] += upTo[points - 1];
+  for (let points = 1; points <= max; points++) upTo[points] += upTo[points - 1];
   const image = context.createImageData(width, height), pixels = image.data;
   for (let at = 0; at < sums.length; at += 4) {
     const points = sums[at + 3];
     if (!points) continue;
-    for (let channel = 0; channel < 3; channel++) pixels[at + channel] = sums[at + channel] / points;
-    pixels[at + 3] = 255 * (0.4 + 0.6 * upTo[points] / upTo[most]);
+    for (let channel = 0; channel < 3; channel++) {
+      pixels[at + channel] = sums[at + channel] / points;
+    }
+    pixels[at + 3] = 255 * (0.4 + 0.6 * upTo[points] / upTo[max]);
   }
   context.putImageData(image, 0, 0);
 }
@@ -145,7 +154,7 @@ function drawDensity(ratio) {
 function drawRings() {
   context.strokeStyle = INK;
   context.lineWidth = 1.8;
-  for (const i of [...data.ringed, ...found.slice(0, RINGS)]) {
+  for (const i of [...data.highlighted, ...found.slice(0, MAX_RINGS)]) {
     if (!isShown(i)) continue;
     context.beginPath();
     context.arc(across(i), down(i), 8, 0, 7);
@@ -162,7 +171,10 @@ function drawLabels(width, height) {
     if (!isShown(i)) continue;
     const x = across(i), y = down(i), wide = context.measureText(text).width;
     if (x < 0 || x > width || y < 0 || y > height) continue;
-    const spots = [[x + gap, y], [x - gap - wide, y], [x - wide / 2, y - gap - 7], [x - wide / 2, y + gap + 7]];
+    const spots = [
+      [x + gap, y], [x - gap - wide, y],
+      [x - wide / 2, y - gap - 7], [x - wide / 2, y + gap + 7],
+    ];
     const spot = spots.find(([left, middle]) => left >= 0 && left + wide <= width && !taken.some(
       box => left < box[0] + box[2] && box[0] < left + wide && Math.abs(middle - box[1]) < high));
     if (!spot) continue;
@@ -178,13 +190,13 @@ function drawLabels(width, height) {
   }
 }
 
-// -- who it is ----------------------------------------------------------------------------------------------------------------
+// -- names ---------------------------------------------------------------------------------------
 
 function nearest(x, y) {
-  let best = -1, least = REACH * REACH;
+  let best = -1, min = REACH * REACH;
   for (let i = 0; i < count; i++) {
     const square = (across(i) - x) ** 2 + (down(i) - y) ** 2;
-    if (square < least && isShown(i)) { least = square; best = i; }
+    if (square < min && isShown(i)) { min = square; best = i; }
   }
   return best;
 }
@@ -195,7 +207,10 @@ function showTip(i, x, y) {
   if (i < 0) return;
   const name = names === null ? -1 : nameOf[i];
   const types = name < 0 ? "" : names.types[name].map(type => names.classes[type]).join(", ");
-  const lines = name < 0 ? ["This term is not in the page."] : [names.labels[name] || names.terms[name], names.labels[name] ? names.terms[name] : "", types || "no type"];
+  const lines = name < 0 ? ["The page does not contain this term."] : [
+    names.labels[name] || names.terms[name], names.labels[name] ? names.terms[name] : "",
+    types || "no type",
+  ];
   tip.replaceChildren(...lines.filter(line => line).map(line => {
     const row = document.createElement("div");
     row.textContent = line;
@@ -206,7 +221,8 @@ function showTip(i, x, y) {
 }
 
 async function readNames() {
-  const stream = new Blob([unpacked(data.names)]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const packed = new Blob([unpacked(data.names)]).stream();
+  const stream = packed.pipeThrough(new DecompressionStream("gzip"));
   names = JSON.parse(await new Response(stream).text());
   const named = data.named === null ? null : new Int32Array(unpacked(data.named).buffer);
   nameOf = new Int32Array(count).fill(-1);
@@ -224,8 +240,9 @@ function search() {
   const isLabel = at => (names.labels[at] || "").toLowerCase().includes(wanted);
   hits.sort((a, b) => isLabel(b) - isLabel(a) || a - b);
   found = hits.map(at => names.points[at]);
-  element("count").textContent = wanted ? `${hits.length.toLocaleString("en")} found${hits.length > RINGS ? `, the first ${RINGS} ringed` : ""}` : "";
-  element("found").replaceChildren(...hits.slice(0, MOST_FOUND).map(at => {
+  const rings = hits.length > MAX_RINGS ? `, the first ${MAX_RINGS} ringed` : "";
+  element("count").textContent = wanted ? `${hits.length.toLocaleString("en")} found${rings}` : "";
+  element("found").replaceChildren(...hits.slice(0, MAX_RESULTS).map(at => {
     const item = document.createElement("li"), button = document.createElement("button");
     button.textContent = names.labels[at] || names.terms[at];
     button.title = names.terms[at];
@@ -241,13 +258,13 @@ function goTo(i) {
   view.y = flat[2 * i + 1];
   found = [i];
   redraw();
-  showTip(i, room.width / 2, room.height / 2);
+  showTip(i, size.width / 2, size.height / 2);
 }
 
-// -- hands ------------------------------------------------------------------------------------------------------------------------
+// -- mouse and keyboard --------------------------------------------------------------------------
 
-function zoom(factor, x = room.width / 2, y = room.height / 2) {
-  const right = (x - room.width / 2) / view.scale, up = (room.height / 2 - y) / view.scale;
+function zoom(factor, x = size.width / 2, y = size.height / 2) {
+  const right = (x - size.width / 2) / view.scale, up = (size.height / 2 - y) / view.scale;
   view.scale *= factor;
   view.x += right * (1 - 1 / factor);
   view.y += up * (1 - 1 / factor);
@@ -270,8 +287,9 @@ function drag(event) {
 function press(event) {
   const step = 60 / view.scale;
   const keys = {
-    ArrowLeft: () => { view.x -= step; }, ArrowRight: () => { view.x += step; }, ArrowUp: () => { view.y += step; },
-    ArrowDown: () => { view.y -= step; }, "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: seeAll,
+    ArrowLeft: () => { view.x -= step; }, ArrowRight: () => { view.x += step; },
+    ArrowUp: () => { view.y += step; }, ArrowDown: () => { view.y -= step; },
+    "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: seeAll,
   };
   if (!keys[event.key]) return;
   event.preventDefault();
@@ -281,21 +299,31 @@ function press(event) {
 
 canvas.addEventListener("pointerdown", event => canvas.setPointerCapture(event.pointerId));
 canvas.addEventListener("pointermove", event => {
-  if (event.buttons & 1) { showTip(-1); drag(event); } else showTip(nearest(event.clientX, event.clientY), event.clientX, event.clientY);
+  if (event.buttons & 1) {
+    showTip(-1);
+    drag(event);
+  } else showTip(nearest(event.clientX, event.clientY), event.clientX, event.clientY);
 });
 canvas.addEventListener("pointerleave", () => showTip(-1));
-canvas.addEventListener("wheel", event => { event.preventDefault(); zoom(Math.exp(-event.deltaY / 500), event.clientX, event.clientY); }, {passive: false});
+canvas.addEventListener("wheel", event => {
+  event.preventDefault();
+  zoom(Math.exp(-event.deltaY / 500), event.clientX, event.clientY);
+}, {passive: false});
 canvas.addEventListener("dblclick", () => { seeAll(); redraw(); });
 canvas.addEventListener("keydown", press);
 element("search").addEventListener("input", search);
 addEventListener("resize", () => { measure(); redraw(); });
 
 data.legend.forEach((group, number) => {
-  const row = document.createElement("label"), box = document.createElement("input"), dot = document.createElement("span");
-  const name = document.createElement("span"), amount = document.createElement("span");
+  const row = document.createElement("label"), box = document.createElement("input");
+  const [dot, name, amount] = ["span", "span", "span"].map(tag => document.createElement(tag));
   box.type = "checkbox";
   box.checked = true;
-  box.addEventListener("change", () => { shownGroups[number] = box.checked ? 1 : 0; showTip(-1); redraw(); });
+  box.addEventListener("change", () => {
+    shownGroups[number] = box.checked ? 1 : 0;
+    showTip(-1);
+    redraw();
+  });
   dot.className = "dot";
   dot.style.background = group.colour;
   name.textContent = name.title = group.name;
@@ -304,7 +332,7 @@ data.legend.forEach((group, number) => {
   element("legend").append(row);
 });
 
-// -- time -------------------------------------------------------------------------------------------------------------------------
+// -- animation -----------------------------------------------------------------------------------
 
 function showFrame(frame) {
   view.frame = frame;
@@ -334,7 +362,10 @@ function pause() {
 if (frames > 1) {
   element("player").hidden = false;
   element("frame").max = frames - 1;
-  element("frame").addEventListener("input", () => { pause(); showFrame(Number(element("frame").value)); });
+  element("frame").addEventListener("input", () => {
+    pause();
+    showFrame(Number(element("frame").value));
+  });
   element("play").addEventListener("click", () => {
     if (element("play").textContent === "Pause") { pause(); return; }
     play(performance.now() - (view.frame < frames - 1 ? view.frame * SECONDS_PER_FRAME * 1000 : 0));

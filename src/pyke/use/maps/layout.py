@@ -1,0 +1,82 @@
+"""The coordinates of a map: principal components, or the simulation in two or three dimensions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyke.core.arrays import Floats
+from pyke.core.progress import Progress
+from pyke.embedding.embedding import Embedding
+from pyke.errors import DivergedError
+from pyke.pipeline.embed import find_forces
+from pyke.pipeline.stages import Stages
+from pyke.simulation import anneal
+from pyke.use.maps import figure
+from pyke.use.maps.selection import Selection
+from pyke.use.maps.view import View
+from pyke.use.neighbours import search
+
+ELEVATION, TURN = 22.0, -58.0  # degrees: where three dimensions are viewed from
+
+
+def layout(embedding: Embedding, view: View, progress: Progress) -> list[figure.Panel]:
+    """Coordinates of all terms; with `before_and_after`, those of the random start come first."""
+    axes = search.principal_axes(embedding.vectors, 3 if view.three_d else 2)
+    points = search.project_on(embedding.vectors, *axes)
+    if view.method != "pca":
+        points = simulated(embedding, points, progress)
+    if not view.before_and_after:
+        return [figure.Panel("", points)]
+    config = embedding.config()
+    start = anneal.random_start(len(embedding), config)[:, : config.dimensions]
+    before = figure.Panel("random start", search.project_on(start, *axes))
+    return [before, figure.Panel("after the simulation", points)]
+
+
+def simulated(embedding: Embedding, points: Floats, progress: Progress) -> Floats:
+    """Run the simulation in the dimensions of `points`, which are the start.
+
+    The springs are those of the embedding.
+    """
+    config = embedding.config(dimensions=points.shape[1])
+    forces = find_forces(embedding.graph(), Stages(config, progress))
+    start = anneal.random_start(forces[0].rows, config)
+    start[: len(points), : config.dimensions] = points
+    start[len(points) :] = 0  # contexts start at the weighted mean of their terms
+    placed = np.arange(len(start)) < len(points)
+    anneal.place_at_weighted_mean(forces[0], start, placed, config.threads)
+    progress.stage("simulation", anneal.planned_iterations(config), "iterations")
+    try:
+        result = anneal.simulate(*forces, config, progress, anneal.State(start, ()))
+    except DivergedError:
+        raise DivergedError(
+            f"the simulation diverged in {config.dimensions} dimensions. "
+            'Use `method="pca"`, which needs no simulation.'
+        ) from None
+    return np.ascontiguousarray(result.positions[: len(points), : config.dimensions])
+
+
+def selected_panel(panel: figure.Panel, selection: Selection) -> figure.Panel:
+    """The selected points of a panel in the plane; three dimensions with a box around them."""
+    points = panel.points[selection.ids]
+    if points.shape[1] == 2:
+        return figure.Panel(panel.title, points)
+    extent = figure.extent_of(points, [row for row, _ in selection.labels])
+    corners = np.array(
+        [[extent[at >> 2, 0], extent[at >> 1 & 1, 1], extent[at & 1, 2]] for at in range(8)],
+        np.float32,
+    )
+    pairs = [(a, b) for a in range(8) for b in range(a) if (a ^ b).bit_count() == 1]
+    edges = [flat(corners[list(pair)]) for pair in pairs]
+    return figure.Panel(panel.title, flat(points), edges)
+
+
+def flat(points: Floats) -> Floats:
+    """Points in the plane; three dimensions are viewed from the side and above, in parallel."""
+    if points.shape[1] == 2:
+        return points
+    turn, tilt = np.radians([TURN, ELEVATION])
+    right = np.array([-np.sin(turn), np.cos(turn), 0.0])
+    up = np.array([-np.cos(turn) * np.sin(tilt), -np.sin(turn) * np.sin(tilt), np.cos(tilt)])
+    in_plane: Floats = (points @ np.column_stack([right, up])).astype(np.float32)
+    return in_plane
