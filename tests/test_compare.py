@@ -324,7 +324,7 @@ def test_what_a_failing_method_says_cannot_speak_to_the_terminal(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """The last line of its errors is shown as it is: no markup, no control characters."""
-    for progress in (terminal._Live(), terminal._Plain()):
+    for progress in (terminal._Bars(), terminal._PlainLines()):
         progress.note("Word2Vec failed: [/b] [red]x\x1b[31m")
         shown = capfd.readouterr().err
         assert "[/b] [red]x" in shown

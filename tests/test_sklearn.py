@@ -123,9 +123,9 @@ def test_a_term_without_a_vector_is_an_error_or_zeros(typed: Path) -> None:
 
 
 def test_bad_parameters_are_refused_when_it_is_fitted(typed: Path) -> None:
-    with pytest.raises(UsageError, match="unknown is 'nan'; it must be one of: error, zeros"):
+    with pytest.raises(UsageError, match="`unknown` is 'nan'; it must be one of: error, zeros"):
         PykeEmbedder(unknown="nan").fit(typed)
-    with pytest.raises(UsageError, match="dimensions is 0"):
+    with pytest.raises(UsageError, match="`dimensions` is 0"):
         PykeEmbedder(dimensions=0).fit(typed)
 
 
@@ -133,7 +133,7 @@ def test_terms_that_are_no_column_of_texts_are_refused(typed: Path) -> None:
     embedder = PykeEmbedder(dimensions=4, max_iterations=2).fit(typed)
     with pytest.raises(DataError, match="term 1 is 'nan', a float"):
         embedder.transform(["http://e/knows", float("nan")])
-    with pytest.raises(DataError, match=r"the terms have the shape \(1, 2\)"):
+    with pytest.raises(DataError, match=r"the terms have shape \(1, 2\)"):
         embedder.transform([["http://e/knows", "http://e/uses"]])
 
 

@@ -1,4 +1,8 @@
-"""One frozen Config: every parameter, its bounds declared as data, validated once."""
+"""All settings in one table: name, symbol, default, bounds and help.
+
+The fields of `Config` are the table. The options of the command line, the parameters of
+`PykeEmbedder` and docs/reference/settings.md are derived from it.
+"""
 
 from __future__ import annotations
 
@@ -8,50 +12,28 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, get_type_hints
 
 from pyke.errors import NoInput, UsageError
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
-          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+MODEL, READING, RUNNING = "Model", "Reading", "Running"  # groups of settings
+SYNTAXES = ("ntriples", "nquads", "turtle", "trig", "rdfxml", "jsonld", "tsv", "csv")
+_SAME = object()  # the preset `paper` keeps the default
 
-# name: (type, least, greatest); None means unbounded. Whole numbers do not pass as bool.
-_RANGES: dict[str, tuple[type, float | None, float | None]] = {
-    "dimensions": (int, 1, 4096),
-    "k": (int, 1, 10_000),
-    "repellers": (int, 0, 10_000),
-    "omega": (float, 0.0, 1e30),
-    "energy_release": (float, 1e-9, None),
-    "max_iterations": (int, 1, 1_000_000),
-    "epsilon": (float, 0.0, None),
-    "seed": (int, 0, 2**64 - 1),
-    "threads": (int, 1, 1024),
-    "memory": (int, 1, None),
-    "checkpoint_seconds": (float, 0.0, None),
-}
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "mass": ("stiffness", "unit"),
-    "repulsion": ("radial", "elementwise"),
-    "init": ("normal", "uniform"),
-    "on_error": ("stop", "skip"),
-}
-_KINDS: dict[str, Any] = {
-    **dict.fromkeys(
-        ("stop_when_j_rises", "rescale", "lenient", "keep_duplicates", "count_literals"), bool
-    ),
-    **dict.fromkeys(("similarity", "mass", "repulsion", "init", "on_error", "type_predicate"), str),
-    **dict.fromkeys(("format", "base"), (str, type(None))),
-}
-# What may differ between two runs that end with the same bits.
-_WITHOUT_EFFECT = ("threads", "memory", "checkpoint_seconds")
+
+def _setting(default: Any, group: str, help: str, **more: Any) -> Any:  # noqa: A002
+    """Declare a field of Config; `more` are fields of Setting."""
+    return field(default=default, metadata={"group": group, "help": help, **more})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """All parameters of a run. The paper's letters: n dimensions, K k, ω omega, Δe energy_release, T max_iterations, ε epsilon.
+    """All settings of a run.
+
+    Settings of the group "Running" do not change the result.
 
     Examples
     --------
@@ -59,64 +41,102 @@ class Config:
     45
     """
 
-    # The model
-    dimensions: int = 50
-    similarity: str = "context"
-    k: int = 45
-    repellers: int = 5  # None, in a preset: as many as k
-    mass: str = "stiffness"
-    repulsion: str = "radial"
-    omega: float = 1.0
-    energy_release: float = 0.0414
-    max_iterations: int = 1000
-    epsilon: float = 1e-3
-    stop_when_j_rises: bool = False
-    rescale: bool = False
-    init: str = "normal"
-    seed: int = 0
+    dimensions: int = _setting(
+        50, MODEL, "Length of each vector.", symbol="n", minimum=1, maximum=4096
+    )
+    similarity: str = _setting(
+        "context",
+        MODEL,
+        "How springs are found: context, or ppmi as in the paper.",
+        symbol="σ",
+        paper="ppmi",
+    )
+    k: int = _setting(
+        45, MODEL, "Springs per particle; the strongest are kept.",
+        symbol="K", minimum=1, maximum=10_000,
+    )  # fmt: skip
+    repellers: int = _setting(
+        5, MODEL, "Repelling particles per particle.",
+        minimum=0, maximum=10_000, paper=None, paper_text="K",
+    )  # fmt: skip
+    mass: str = _setting(
+        "stiffness", MODEL, "Inertia of a particle: the sum of its springs, or 1.",
+        choices=("stiffness", "unit"), paper="unit",
+    )  # fmt: skip
+    repulsion: str = _setting(
+        "radial", MODEL, "Repulsion: ω/d along the line, or the reciprocal of each coordinate.",
+        choices=("radial", "elementwise"), paper="elementwise",
+    )  # fmt: skip
+    omega: float = _setting(
+        1.0, MODEL, "Strength of repulsion.", symbol="ω", minimum=0, maximum=1e30, paper=1.45557
+    )
+    energy_release: float = _setting(
+        0.0414, MODEL, "Energy released per iteration; the run starts with 1.",
+        symbol="Δe", minimum=1e-9,
+    )  # fmt: skip
+    max_iterations: int = _setting(
+        1000, MODEL, "Maximum number of iterations.", symbol="T", minimum=1, maximum=1_000_000
+    )
+    epsilon: float = _setting(
+        1e-3, MODEL, "Stop when all particles together move less than this.", symbol="ε", minimum=0
+    )
+    stop_when_j_rises: bool = _setting(False, MODEL, "Stop when the objective J stops falling.")
+    rescale: bool = _setting(
+        False, MODEL, "Rescale every dimension to [0, 1] after each iteration.", paper=True
+    )
+    init: str = _setting(
+        "normal", MODEL, "Distribution of the random start.",
+        choices=("normal", "uniform"), paper="uniform",
+    )  # fmt: skip
+    seed: int = _setting(0, MODEL, "Seed of all random numbers.", minimum=0, maximum=2**64 - 1)
 
-    # Reading
-    format: str | None = None
-    base: str | None = None
-    on_error: str = "stop"
-    lenient: bool = False
-    keep_duplicates: bool = False
-    count_literals: bool = False
-    type_predicate: str = RDF_TYPE
+    format: str | None = _setting(
+        None, READING, f"Syntax of the inputs: {', '.join(SYNTAXES)}.", default_text="by extension"
+    )
+    base: str | None = _setting(None, READING, "Base IRI of relative IRIs.")
+    on_error: str = _setting(
+        "stop", READING, "At an invalid line: stop, or skip it and count it.",
+        choices=("stop", "skip"),
+    )  # fmt: skip
+    lenient: bool = _setting(False, READING, "Accept IRIs that violate RFC 3987.")
+    keep_duplicates: bool = _setting(
+        False, READING, "Count a triple as often as it occurs in the inputs."
+    )
+    count_literals: bool = _setting(
+        False, READING, "Count triples with literals for their subjects and predicates."
+    )
+    type_predicate: str = _setting(
+        RDF_TYPE, READING, "IRI of the predicate that states types.", default_text="rdf:type"
+    )
 
-    # Running: changes no bit of the result
-    threads: int = 0
-    memory: int | None = None
-    checkpoint_seconds: float = 30.0
+    threads: int = _setting(
+        0, RUNNING, "Number of threads.", minimum=0, maximum=1024, default_text="all cores"
+    )
+    memory: int | None = _setting(
+        None, RUNNING, "Maximum memory, for example 8GB.",
+        minimum=1, is_size=True, default_text="unlimited",
+    )  # fmt: skip
+    checkpoint_seconds: float = _setting(
+        30.0, RUNNING, "Minimum time between checkpoints.", minimum=0
+    )
 
     def __post_init__(self) -> None:
-        if self.repellers is None:
+        if self.repellers is None:  # in a preset: as many as springs
             object.__setattr__(self, "repellers", self.k)
+        for setting in SETTINGS:
+            setting.check(getattr(self, setting.name))
         if self.threads == 0:
             object.__setattr__(self, "threads", len(os.sched_getaffinity(0)))
-        for name, (kind, least, greatest) in _RANGES.items():
-            _check_range(name, getattr(self, name), kind, least, greatest)
-        for name, kinds in _KINDS.items():
-            if not isinstance(getattr(self, name), kinds):
-                wanted = "true or false" if kinds is bool else "a text"
-                raise UsageError(f"{name} is {getattr(self, name)!r}; it must be {wanted}")
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise UsageError(
-                    f"{name} is {getattr(self, name)!r}; it must be one of: {', '.join(choices)}"
-                )
 
     @classmethod
     def preset(cls, name: str = "default", **changes: Any) -> Config:
-        """The named preset with some parameters changed; a change of None keeps the preset's value."""
+        """The named preset with some settings changed; None keeps the value of the preset."""
         if name not in PRESETS:
-            raise UsageError(f"there is no preset {name!r}; there are: {', '.join(PRESETS)}")
-        known = {field.name for field in fields(cls)}
+            raise UsageError(f"`preset` is {name!r}; it must be one of: {', '.join(PRESETS)}")
+        known = [setting.name for setting in SETTINGS]
         for key in changes:
             if key not in known:
-                raise UsageError(
-                    f"there is no parameter {key!r}; there are: {', '.join(sorted(known))}"
-                )
+                raise UsageError(f"unknown setting {key!r}; the settings are: {', '.join(known)}")
         if isinstance(changes.get("memory"), str):
             changes["memory"] = parse_size(changes["memory"])
         given = {key: value for key, value in changes.items() if value is not None}
@@ -124,84 +144,150 @@ class Config:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], preset: str = "default", **changes: Any) -> Config:
-        """Parameters from a TOML file, such as `pyke tune` writes; changes that are not None go before it."""
+        """Settings from a TOML file; changes that are not None override the file."""
         try:
             with open(path, "rb") as file:
                 found = tomllib.load(file)
         except OSError as error:
             raise NoInput(f"cannot open {os.fspath(path)}: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"{os.fspath(path)} is not TOML: {error}") from None
-        named = found.pop("preset", "default")
+            raise UsageError(f"{os.fspath(path)}: invalid TOML: {error}") from None
+        named = str(found.pop("preset", "default"))
         try:
-            cls.preset(str(named), **found)
+            cls.preset(named, **found)
         except UsageError as error:
             raise UsageError(f"{os.fspath(path)}: {error}") from None
         given = {key: value for key, value in changes.items() if value is not None}
-        return cls.preset(preset if preset != "default" else str(named), **{**found, **given})
+        return cls.preset(preset if preset != "default" else named, **{**found, **given})
 
     def as_toml(self, always: Iterable[str] = ()) -> str:
-        """What differs from the defaults, and what is named in `always`, for `read`."""
+        """Settings that differ from the defaults, and those named in `always`, for `read`."""
         default = Config()
-        deciding = [field.name for field in fields(self) if field.name not in _WITHOUT_EFFECT]
-        chosen = [
-            name
-            for name in deciding
-            if name in always or getattr(self, name) != getattr(default, name)
-        ]
-        return "".join(
-            f"{name} = {_as_toml(getattr(self, name))}\n"
-            for name in chosen
-            if getattr(self, name) is not None
-        )
+        chosen = {
+            name: value
+            for name, value in self.effective().items()
+            if value is not None and (name in always or value != getattr(default, name))
+        }
+        return "".join(f"{name} = {_as_toml(value)}\n" for name, value in chosen.items())
 
     def as_dict(self) -> dict[str, Any]:
-        """All parameters, for the manifest."""
+        """All settings, for the manifest."""
         return asdict(self)
 
     def effective(self) -> dict[str, Any]:
-        """The parameters that decide the result: two runs that agree on them end with the same bits."""
-        return {name: value for name, value in asdict(self).items() if name not in _WITHOUT_EFFECT}
+        """The settings that decide the result: equal settings give equal bits."""
+        deciding = [setting.name for setting in SETTINGS if setting.group != RUNNING]
+        return {name: getattr(self, name) for name in deciding}
 
 
-def _as_toml(value: Any) -> str:
-    """A value as TOML writes it, which is as JSON does but for one character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One row of the table of settings."""
 
+    name: str
+    kind: type  # int, float, bool or str
+    optional: bool  # None is a value
+    default: Any
+    group: str
+    help: str
+    symbol: str = ""  # the paper's letter
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    is_size: bool = False  # may be written like 8GB
+    paper: Any = _SAME  # value in the preset `paper`
+    default_text: str = ""
+    paper_text: str = ""
+
+    @property
+    def shown_default(self) -> str:
+        """The default as people read it."""
+        return self.default_text or _shown(self.default)
+
+    @property
+    def shown_paper(self) -> str:
+        """The value in the preset `paper` as people read it; empty if it is the default."""
+        return "" if self.paper is _SAME else self.paper_text or _shown(self.paper)
+
+    @property
+    def shown_bounds(self) -> str:
+        """The allowed values as people read them."""
+        if self.choices:
+            return " or ".join(self.choices)
+        if self.minimum is None:
+            return ""
+        if self.maximum is None:
+            return f"at least {_shown(self.minimum)}"
+        return f"from {_shown(self.minimum)} to {_shown(self.maximum)}"
+
+    def check(self, value: Any) -> None:
+        """Raise UsageError unless the value has the right type and is within the bounds."""
+        if value is None and self.optional:
+            return
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        valid, wanted = {
+            int: (is_number and isinstance(value, int), "a whole number"),
+            float: (is_number and -math.inf < value < math.inf, "a finite number"),
+            bool: (isinstance(value, bool), "true or false"),
+            str: (isinstance(value, str), "a string"),
+        }[self.kind]
+        if valid and self.choices:
+            valid, wanted = value in self.choices, f"one of: {', '.join(self.choices)}"
+        if valid and self.minimum is not None:
+            above = self.maximum is not None and value > self.maximum
+            valid, wanted = value >= self.minimum and not above, self.shown_bounds
+        if not valid:
+            raise UsageError(f"`{self.name}` is {value!r}; it must be {wanted}")
+
+
+def _settings() -> tuple[Setting, ...]:
+    """The fields of Config as rows of the table."""
+    hints = get_type_hints(Config)
+    rows = []
+    for one in fields(Config):
+        kinds = getattr(hints[one.name], "__args__", (hints[one.name],))
+        optional = type(None) in kinds
+        rows.append(
+            Setting(name=one.name, kind=kinds[0], optional=optional, default=one.default,
+                    **one.metadata)
+        )  # fmt: skip
+    return tuple(rows)
+
+
+SETTINGS = _settings()
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     # The paper as printed, with the rescaling that its published code needs to stay finite.
-    "paper": {
-        "similarity": "ppmi",
-        "repellers": None,
-        "mass": "unit",
-        "repulsion": "elementwise",
-        "omega": 1.45557,
-        "rescale": True,
-        "init": "uniform",
-    },
+    "paper": {one.name: one.paper for one in SETTINGS if one.paper is not _SAME},
 }
 
 
-def _check_range(
-    name: str, value: Any, kind: type, least: float | None, greatest: float | None
-) -> None:
-    if value is None and name == "memory":
-        return
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or (kind is int and not isinstance(value, int)) or not math.isfinite(value):
-        raise UsageError(
-            f"{name} is {value!r}; it must be a {'whole' if kind is int else 'finite'} number"
-        )
-    if (least is not None and value < least) or (greatest is not None and value > greatest):
-        bounds = f"at least {least}" if greatest is None else f"from {least} to {greatest}"
-        raise UsageError(f"{name} is {value}; it must be {bounds}")
+def _as_toml(value: Any) -> str:
+    """A value as TOML: the same as JSON except for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _shown(value: Any) -> str:
+    """A value in help texts and tables."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value == 2**64 - 1:
+        return "2⁶⁴ − 1"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def thread_count(wanted: int | None) -> int:
-    """As many threads as are wanted, or one for each core."""
+    """The number of threads: the wanted number, or one per core for None and 0."""
     return Config(threads=wanted or 0).threads
+
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 
 
 def parse_size(text: str) -> int:
@@ -214,13 +300,14 @@ def parse_size(text: str) -> int:
     """
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][0-9]+)?)\s*([A-Za-z]*)\s*", text)
     unit = match and _UNITS.get(match[2].upper())
-    if not match or not unit:
-        raise UsageError(f"{text!r} is no size; write it like 8GB, 512MiB or 1500000000")
-    return int(float(match[1]) * unit)
+    size = float(match[1]) * unit if match and unit else math.nan
+    if not math.isfinite(size):
+        raise UsageError(f"invalid size {text!r}; write it like 8GB, 512MiB or 1500000000")
+    return int(size)
 
 
 def parse_duration(text: str) -> float:
-    """Seconds in a time such as 90s, 30m or 2h.
+    """Seconds in a duration such as 90s, 30m or 2h.
 
     Examples
     --------
@@ -228,18 +315,15 @@ def parse_duration(text: str) -> float:
     5400.0
     """
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([smhd]?)\s*", text)
-    seconds = (
-        float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]]
-        if match
-        else 0.0
-    )
+    units = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+    seconds = float(match[1]) * units[match[2]] if match else 0.0
     if seconds <= 0:
-        raise UsageError(f"{text!r} is no time; write it like 90s, 30m or 2h")
+        raise UsageError(f"invalid duration {text!r}; write it like 90s, 30m or 2h")
     return seconds
 
 
 def format_size(count: float) -> str:
-    """A size people read.
+    """A size as people read it.
 
     Examples
     --------

@@ -1,33 +1,36 @@
-"""Everything that can go wrong, as one tree. Each leaf has the exit code of the command line.
+"""All errors of the package, as one tree. Each has an exit code for the command line.
 
-PykeError
-├── UsageError          2   a parameter that cannot be
-├── MissingLibrary      2   an optional library that is not installed
-├── DataError          65   input that is not what it claims to be
-│   ├── SyntaxProblem  65   a document that breaks the grammar of its syntax, with file:line
-│   ├── EmptyGraph     65   nothing to embed
-│   ├── NothingToScore 65   no types to predict, or too few
-│   ├── DivergedError  65   positions became infinite or NaN
-│   └── DamagedStore   65   an embedding directory that does not match its manifest
-├── NoInput            66   an input that does not exist or cannot be opened
-├── UnknownTerm        66   a term without a vector
-├── OutputExists       73   an output that would be overwritten
-├── WriteError         74   a disk that is full or refuses to write
-├── OverBudget         75   more memory needed than allowed
-└── Interrupted   130/143   stopped by a signal
+PykeError                  70   an error in PYKE itself
+├── UsageError              2   an invalid parameter
+├── MissingLibrary          2   an optional library is not installed
+├── DataError              65   an invalid input
+│   ├── SyntaxProblem      65   a document violates the grammar of its syntax, with file:line
+│   ├── EmptyGraph         65   no triples to embed
+│   ├── NothingToScore     65   no types to predict, or too few
+│   ├── DivergedError      65   positions became infinite or NaN
+│   └── DamagedStore       65   an embedding directory does not match its manifest
+├── NoInput                66   an input is missing or cannot be opened
+├── UnknownTerm            66   a term has no vector
+├── OutputExists           73   an output exists, or another run is writing it
+├── WriteError             74   the disk is full or refuses to write
+├── OverBudget             75   the run needs more memory than allowed
+└── Interrupted       130/143   a signal stopped the run
+
+Messages name parameters in backticks, for example `k` or `on_error="skip"`. The command line
+shows them as options: --k, --on-error skip.
 """
 
 from __future__ import annotations
 
 
 class PykeError(Exception):
-    """Base of all errors that leave the package: says what, where, and what to do."""
+    """Base class: the message says what happened, where, and what to do."""
 
     exit_code = 70
 
 
 class UsageError(PykeError, ValueError):
-    """A parameter has a value that cannot be."""
+    """A parameter has an invalid value."""
 
     exit_code = 2
 
@@ -39,30 +42,31 @@ class MissingLibrary(PykeError, ImportError):
 
     def __init__(self, library: str, purpose: str, extra: str) -> None:
         super().__init__(
-            f"{purpose} needs {library}, which is not installed: pip install 'pyke-embeddings[{extra}]'"
+            f"{purpose} needs {library}, which is not installed. "
+            f"Run pip install '.[{extra}]' in a clone of the repository."
         )
 
 
 class DataError(PykeError, ValueError):
-    """The input is not what it claims to be."""
+    """An input is invalid."""
 
     exit_code = 65
 
 
 class SyntaxProblem(DataError):
-    """A document breaks the grammar of its syntax."""
+    """A document violates the grammar of its syntax."""
 
 
 class EmptyGraph(DataError):
-    """No triple is left to be counted."""
+    """The graph has no triples to embed."""
 
 
 class NothingToScore(DataError):
-    """There are no types to predict, or too few of them."""
+    """The graph has no types to predict, or too few."""
 
 
 class DivergedError(DataError):
-    """The simulation left the finite numbers."""
+    """Positions became infinite or NaN."""
 
 
 class DamagedStore(DataError):
@@ -70,7 +74,7 @@ class DamagedStore(DataError):
 
 
 class NoInput(PykeError, FileNotFoundError):
-    """An input does not exist or cannot be opened."""
+    """An input is missing or cannot be opened."""
 
     exit_code = 66
 
@@ -85,7 +89,7 @@ class UnknownTerm(PykeError, KeyError):
 
 
 class OutputExists(PykeError, FileExistsError):
-    """The output is there already, or another run is writing it."""
+    """The output exists, or another run is writing it."""
 
     exit_code = 73
 
@@ -97,13 +101,13 @@ class WriteError(PykeError, OSError):
 
 
 class OverBudget(PykeError, MemoryError):
-    """The run needs more memory than it may use."""
+    """The run needs more memory than allowed."""
 
     exit_code = 75
 
 
 class Interrupted(PykeError):
-    """A signal stopped the run; what was finished is kept."""
+    """A signal stopped the run; finished work is kept."""
 
     def __init__(self, signal_number: int, advice: str = "") -> None:
         super().__init__(f"stopped by signal {signal_number}. {advice}".rstrip())

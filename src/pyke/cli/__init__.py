@@ -1,4 +1,4 @@
-"""The command line: parses, calls, shows. No logic of its own."""
+"""The command line: parses, calls, shows. It has no logic of its own."""
 
 from __future__ import annotations
 
@@ -6,50 +6,27 @@ import os
 import signal
 import sys
 import traceback
+from importlib import import_module
 from typing import Annotated, NoReturn
 
 import typer
 
 from pyke import __version__
-from pyke.cli import (
-    cluster,
-    compare,
-    embed,
-    evaluate,
-    export,
-    fetch,
-    info,
-    lubm,
-    nearest,
-    plan,
-    plot,
-    tune,
-    types,
-    update,
-    verify,
-)
-from pyke.cli.options import app
-from pyke.errors import Interrupted, PykeError
+from pyke.cli.app import app
+from pyke.cli.messages import as_options
+from pyke.errors import Interrupted, OverBudget, PykeError
 
-__all__ = [
-    "app",
-    "cluster",
-    "compare",
-    "embed",
-    "evaluate",
-    "export",
-    "fetch",
-    "info",
-    "lubm",
-    "main",
-    "nearest",
-    "plan",
-    "plot",
-    "tune",
-    "types",
-    "update",
-    "verify",
-]
+__all__ = ["app", "main"]
+
+COMMANDS = (  # in the order of `pyke --help`; each module adds its command to the application
+    "embed", "update", "plan",
+    "nearest", "types", "cluster", "plot", "export", "verify",
+    "info", "fetch", "lubm",
+    "evaluate", "compare", "tune",
+    "warm_up",
+)  # fmt: skip
+for _command in COMMANDS:
+    import_module(f"pyke.cli.{_command}")
 
 
 @app.callback(invoke_without_command=True)
@@ -64,30 +41,28 @@ def _top(
 
 
 def _fail(error: PykeError) -> NoReturn:
-    print(f"pyke: {''.join(c if c.isprintable() else ' ' for c in str(error))}", file=sys.stderr)  # noqa: T201
+    message = "".join(c if c.isprintable() else " " for c in as_options(str(error)))
+    print(f"pyke: {message}", file=sys.stderr)  # noqa: T201
     raise SystemExit(error.exit_code)
 
 
 def main() -> None:
-    """Entry point: every error of ours is one line and an exit code."""
+    """Entry point: every error of ours becomes one line and an exit code."""
     try:
         app()
     except PykeError as error:
         _fail(error)
     except MemoryError:
-        _fail(_out_of_memory())
+        _fail(
+            OverBudget(
+                "out of memory. `pyke plan` shows how much a graph needs; "
+                "lower `dimensions` or `k` need less."
+            )
+        )
     except BrokenPipeError:
         os._exit(141)
     except KeyboardInterrupt:
         _fail(Interrupted(signal.SIGINT))
     except Exception:
         traceback.print_exc()
-        _fail(PykeError("this is a bug: please report it with the lines above"))
-
-
-def _out_of_memory() -> PykeError:
-    from pyke.errors import OverBudget
-
-    return OverBudget(
-        "out of memory. `pyke plan` tells how much a graph needs; fewer --dimensions and --k need less."
-    )
+        _fail(PykeError("this is a bug. Please report it with the lines above."))

@@ -8,65 +8,47 @@ from typing import Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.evaluate import Exact, HeldOut, Mu, NoPurity, parse_numbers
+from pyke.cli.app import MEASURE, command
 from pyke.cli.options import (
+    MODEL_SETTINGS,
+    READING_SETTINGS,
     AsJson,
-    Base,
-    ConfigFile,
-    Dimensions,
+    ExactNeighbours,
     Files,
     Force,
-    Format,
-    KeepDuplicates,
-    Lenient,
-    OnError,
-    Preset,
-    Seed,
-    Threads,
-    TypePredicate,
-    app,
-    config_of,
+    HeldOut,
+    NeighbourCounts,
+    NoPurity,
+    Settings,
+    parse_numbers,
+    with_settings,
 )
 
 
-@app.command()
+@command(MEASURE)
+@with_settings([*MODEL_SETTINGS, *READING_SETTINGS, "threads"])
 def compare(
     inputs: Files,
+    settings: Settings,
     methods: Annotated[
         str | None, typer.Option(help="Methods, like pyke,paper,transe. [all]", show_default=False)
     ] = None,
     time_limit: Annotated[
-        str, typer.Option(help="Most time for one embedding, like 90s, 30m or 2h.")
+        str, typer.Option(help="Maximum time per embedding, like 90s, 30m or 2h.")
     ] = "30m",
     report: Annotated[
         Path,
-        typer.Option(
-            help="The page to write; rows are kept in a .json beside it, and not computed again."
-        ),
+        typer.Option(help="Page to write; a .json file beside it keeps finished rows."),
     ] = Path("comparison.html"),
     held_out: HeldOut = 0.2,
-    mu: Mu = None,
-    exact: Exact = False,
+    mu: NeighbourCounts = None,
+    exact: ExactNeighbours = False,
     no_purity: NoPurity = False,
-    preset: Preset = "default",
-    config: ConfigFile = None,
-    dimensions: Dimensions = None,
-    seed: Seed = None,
-    format: Format = None,  # noqa: A002
-    base: Base = None,
-    on_error: OnError = None,
-    lenient: Lenient = False,
-    keep_duplicates: KeepDuplicates = False,
-    type_predicate: TypePredicate = None,
-    threads: Threads = None,
     force: Force = False,
-    json_: AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Compare PYKE with other methods on a graph: both protocols, purity, seconds and memory."""
-    settings = config_of(
-        preset, config, dimensions=dimensions, seed=seed, format=format, base=base, on_error=on_error, lenient=lenient,
-        keep_duplicates=keep_duplicates, type_predicate=type_predicate, threads=threads,
-    )  # fmt: skip
+    """Compare PYKE with other methods on a graph: scores, purity, time and memory."""
+    config = settings.config()
     from pyke.config import parse_duration
     from pyke.evaluate import Measures, tables
     from pyke.evaluate.compare import Contest
@@ -74,28 +56,19 @@ def compare(
     from pyke.evaluate.rivals import METHODS
     from pyke.use.reports import check_report, write_report
 
-    check_report(report, force=True)  # it grows with the rows that are kept beside it
+    check_report(report, force=True)  # it grows with the rows in the .json file
     measures = Measures(
-        parse_numbers(mu),
-        purity=not no_purity,
-        exact=True if exact else None,
-        threads=settings.threads,
+        parse_numbers(mu), purity=not no_purity, exact=exact or None, threads=config.threads
     )
-    chosen = (
-        [name.strip() for name in methods.split(",") if name.strip()] if methods else list(METHODS)
-    )
-    contest = Contest(chosen, held_out, parse_duration(time_limit), measures)
-    with terminal.Shown() as progress:
-        found = run(inputs, settings, contest, report.with_suffix(".json"), force, progress)
+    chosen = [name.strip() for name in methods.split(",") if name.strip()] if methods else METHODS
+    contest = Contest(list(chosen), held_out, parse_duration(time_limit), measures)
+    kept = report.with_suffix(".json")
+    with terminal.ShownProgress() as progress:
+        found = run(inputs, config, contest, kept, force, progress)
     table = tables.comparison_table(found)
     write_report(report, table.title, [table], tables.curves(found))
-    if json_:
+    if as_json:
         terminal.print_json(found.as_dict())
     else:
         terminal.show_tables([table])
-        terminal.out().print(
-            terminal.inert(
-                f"{report} has the figure; {report.with_suffix('.json')} keeps the rows."
-            ),
-            highlight=False,
-        )
+        terminal.say(f"Wrote {report} with the figure, and {kept} with the rows.")

@@ -1,4 +1,4 @@
-"""Embeddings for other programs."""
+"""`pyke export`: an embedding for other programs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.options import AsJson, Directory, Force, Threads, app, config_of
+from pyke.cli.app import USE, command
+from pyke.cli.options import AsJson, Directory, Force, Threads
+
+_POSTGRES, _ATLAS = "PostgreSQL", "Embedding Atlas"
 
 
-@app.command()
+@command(USE)
 def export(
     directory: Directory,
     output: Annotated[
@@ -20,75 +23,88 @@ def export(
         typer.Option(
             "--output",
             "-o",
-            help="The file or directory to write; .gz, .zst … compress text; - for standard output.",
+            help="File or directory to write; .gz, .zst … compress text; - for standard output.",
         ),
     ] = "",
     to: Annotated[
         str | None,
         typer.Option(
-            help="parquet, csv, tsv, npy, word2vec, word2vec-binary, safetensors, projector (TensorFlow's), atlas (Embedding Atlas) or postgres "
-            "(pgvector). [by the ending of the output]"
+            metavar="FORMAT",
+            help="parquet, csv, tsv, npy, word2vec, word2vec-binary, safetensors, "
+            "projector (TensorFlow), atlas (Embedding Atlas) or postgres (pgvector). "
+            "[by extension]",
         ),
     ] = None,
     only: Annotated[
         str,
         typer.Option(
-            help="all terms, typed subjects, entities (neither predicate nor class), or predicates."
+            metavar="[all|typed|entities|predicates]",
+            help="Terms to write; entities are neither predicates nor classes.",
         ),
     ] = "all",
     neighbours: Annotated[
-        int, typer.Option(help="atlas: how many nearest terms to store with each.")
+        int,
+        typer.Option(help="Nearest terms to store with each term.", rich_help_panel=_ATLAS),
     ] = 0,
     dsn: Annotated[
         str,
         typer.Option(
-            help="postgres: connection string like postgresql://user@host/database. [PGHOST, PGUSER …]"
+            help="Connection string like postgresql://user@host/database. [PGHOST, PGUSER …]",
+            rich_help_panel=_POSTGRES,
         ),
     ] = "",
     table: Annotated[
         str,
-        typer.Option(help="postgres: the table to create, or schema.table. [name of DIRECTORY]"),
+        typer.Option(
+            help="Table or schema.table to create. [the name of the directory]",
+            rich_help_panel=_POSTGRES,
+        ),
     ] = "",
     index: Annotated[
-        str, typer.Option(help="postgres: hnsw, for approximate search among many.")
+        str,
+        typer.Option(
+            help="hnsw: build an index for approximate search.", rich_help_panel=_POSTGRES
+        ),
     ] = "",
     threads: Threads = None,
     force: Force = False,
-    json_: AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write an embedding for another program: a table, arrays, word2vec, a viewer, a database."""
-    threads = config_of(threads=threads).threads
-    from pyke.config import format_size
+    from pyke.config import format_size, thread_count
     from pyke.embedding.embedding import load
     from pyke.embedding.store import verify
     from pyke.use.export import format_of
 
     to = to or format_of(output)
-    with terminal.Shown() as progress:
+    own = {"neighbours": neighbours, "dsn": dsn, "table": table, "index": index}
+    with terminal.ShownProgress() as progress:
         began = time.perf_counter()
-        verify(directory)  # a damaged embedding is never exported
-        own = {"neighbours": neighbours, "dsn": dsn, "table": table, "index": index}
+        verify(directory)  # a damaged directory must not be exported
         written = load(directory).export(
             output or None,
             to,
             only=only,
             progress=progress,
             force=force,
-            threads=threads,
+            threads=thread_count(threads),
             name=directory.resolve().name,
             **{option: value for option, value in own.items() if value},
         )
         place = "standard output" if output == "-" else written.target
         size = f", {format_size(written.bytes)}" if written.bytes is not None else ""
-        told = f"{written.terms:,} vectors of {written.dimensions} dimensions in {place}: {written.format}{size}, {time.perf_counter() - began:.1f} s"
+        message = (
+            f"Wrote {written.terms:,} vectors of {written.dimensions} dimensions to {place}: "
+            f"{written.format}{size}, {time.perf_counter() - began:.1f} s."
+        )
         if written.note:
             progress.note(written.note)
         if output == "-":
-            progress.note(told)
+            progress.note(message)
             return
-    if json_:
+    if as_json:
         terminal.print_json(asdict(written))
         return
-    terminal.out().print(terminal.inert(told), highlight=False)
-    for line in written.query.splitlines():  # neighbours by SQL
-        terminal.out().print(terminal.inert(line), highlight=False)
+    terminal.say(message)
+    if written.query:  # SQL that finds neighbours
+        typer.echo("\n".join(terminal.printable_lines(written.query)))

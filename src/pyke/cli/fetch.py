@@ -1,33 +1,37 @@
-"""An endpoint's triples to a file."""
+"""`pyke fetch`: download the triples of a SPARQL endpoint."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.options import AsJson, Force, OnError, app
+from pyke.cli.app import DATA, command
+from pyke.cli.options import AsJson, Force, Settings, with_settings
+from pyke.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from pyke.read.sparql.fetch import Fetched
 
 
-@app.command()
+@command(DATA)
+@with_settings(["on_error"])
 def fetch(
     endpoint: Annotated[
         str,
         typer.Argument(
-            metavar="SPARQL_ENDPOINT", help="Its address, http or https.", show_default=False
+            metavar="ENDPOINT", help="Address of a SPARQL endpoint.", show_default=False
         ),
     ],
     output: Annotated[
         str,
         typer.Option(
-            "--output",
-            "-o",
-            help="The file to write: .nt, compressed if .gz, .zst … follows.",
-            show_default=False,
+            "--output", "-o", help="File to write: .nt, or .nt.gz, .nt.zst …", show_default=False
         ),
     ],
+    settings: Settings,
     query: Annotated[
         str | None,
         typer.Option(
@@ -36,51 +40,48 @@ def fetch(
     ] = None,
     graph: Annotated[
         list[str] | None,
-        typer.Option(help="IRI of a named graph; may be given more than once. [the default graph]"),
+        typer.Option(help="IRI of a named graph; can be repeated. [the default graph]"),
     ] = None,
     no_literals: Annotated[
-        bool,
-        typer.Option(
-            "--no-literals", help="Leave out the triples with literals, and labels with them."
-        ),
+        bool, typer.Option("--no-literals", help="Skip triples with literals, labels included.")
     ] = False,
     order: Annotated[
         str | None,
         typer.Option(
-            help="How pages are sorted: none, query, subquery. [none, and checked; with --query: query]"
+            metavar="[none|query|subquery]",
+            help="How pages are sorted. [none, with a check; with --query: query]",
         ),
     ] = None,
-    page_size: Annotated[int, typer.Option(help="Rows to ask for at once.")] = 10_000,
+    page_size: Annotated[int, typer.Option(help="Rows per request.")] = 10_000,
     max_triples: Annotated[
-        int | None, typer.Option(help="Stop when so many have come. [all]")
+        int | None, typer.Option(help="Stop after this many triples. [all]")
     ] = None,
     keep_blank_labels: Annotated[
         bool,
         typer.Option(
-            "--keep-blank-labels", help="Blank nodes have the same labels in every answer."
+            "--keep-blank-labels",
+            help="The endpoint uses the same blank node labels in every response.",
         ),
     ] = False,
-    on_error: OnError = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that an answer may take.")] = 120.0,
-    retries: Annotated[int, typer.Option(help="How often a page is asked for again.")] = 5,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for a response.")] = 120.0,
+    retries: Annotated[int, typer.Option(help="Retries per page.")] = 5,
     pause: Annotated[float, typer.Option(help="Seconds between requests.")] = 0.0,
     user_agent: Annotated[
         str | None,
-        typer.Option(help="What to be called; some endpoints want an address of yours in it."),
+        typer.Option(help="User-Agent header; some endpoints require a contact address."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the pages of an interrupted fetch.")
+        bool, typer.Option("--resume", help="Continue an interrupted download.")
     ] = False,
     force: Force = False,
-    json_: AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Fetch the triples of a SPARQL endpoint, page by page."""
-    from pyke.config import format_size
+    """Download the triples of a SPARQL endpoint, page by page."""
     from pyke.read.sparql.endpoint import USER_AGENT
-    from pyke.read.sparql.fetch import fetch as fetch_to
+    from pyke.read.sparql.fetch import fetch as run
 
-    with terminal.Shown() as progress:
-        fetched = fetch_to(
+    with terminal.ShownProgress() as progress:
+        fetched = run(
             endpoint,
             output,
             resume=resume,
@@ -93,35 +94,36 @@ def fetch(
             keep_blank_labels=keep_blank_labels,
             page_size=page_size,
             max_triples=max_triples,
-            on_error=on_error or "stop",
             user_agent=user_agent or USER_AGENT,
             timeout=timeout,
             retries=retries,
             pause=pause,
+            **settings.changes,
         )
-    if json_:
+    if as_json:
         terminal.print_json(asdict(fetched))
         return
-    table = terminal.new_table("fetched", "", right=(1,))
-    table.add_row("triples", f"{fetched.triples:,}")
-    rows = [
-        ("  of them with two pages", fetched.repeats),
-        ("rows that the endpoint counted", fetched.expected),
+    _show(fetched, keep_blank_labels)
+    terminal.say(f"Wrote N-Triples to {output}.")
+
+
+def _show(fetched: Fetched, keep_blank_labels: bool) -> None:
+    from pyke.config import format_size
+
+    scope = "counted once per page" if keep_blank_labels else "each within one page"
+    counts = [
+        ("  on two pages, kept once", fetched.repeats),
+        ("rows counted by the endpoint", fetched.expected),
         ("pages", fetched.pages),
-        ("  of them by an earlier run", fetched.resumed_from),
-        ("requests made again", fetched.asked_again),
-        ("lines that broke the grammar, skipped", fetched.skipped),
-        (
-            "blank nodes, each of one page"
-            if not keep_blank_labels
-            else "blank nodes, counted once per page",
-            fetched.blank_nodes,
-        ),
+        ("  from an earlier run", fetched.resumed_from),
+        ("repeated requests", fetched.asked_again),
+        ("invalid lines, skipped", fetched.skipped),
+        (f"blank nodes, {scope}", fetched.blank_nodes),
     ]
-    for title, number in rows:
-        if number:
-            table.add_row(title, f"{number:,}")
-    table.add_row("received", format_size(fetched.bytes_received))
-    table.add_row("written", format_size(fetched.bytes_written))
-    terminal.out().print(table)
-    terminal.out().print(f"N-Triples in [bold]{terminal.inert(output)}[/].", highlight=False)
+    rows = [("triples", f"{fetched.triples:,}")]
+    rows += [(title, f"{number:,}") for title, number in counts if number]
+    rows += [
+        ("received", format_size(fetched.bytes_received)),
+        ("written", format_size(fetched.bytes_written)),
+    ]
+    print_table(("download", "count"), rows, right=(1,))

@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyke.cli import terminal
-from pyke.cli.options import (
-    AsJson,
-    Base,
-    CountLiterals,
-    Format,
-    Inputs,
-    KeepDuplicates,
-    Lenient,
-    OnError,
-    Threads,
-    TypePredicate,
-    app,
-    config_of,
-)
+from pyke.cli.app import DATA, command
+from pyke.cli.options import READING_SETTINGS, AsJson, Inputs, Settings, with_settings
+from pyke.cli.tables import print_table
 
 
-@app.command()
-def info(
-    inputs: Inputs,
-    format: Format = None,  # noqa: A002
-    base: Base = None,
-    on_error: OnError = None,
-    lenient: Lenient = False,
-    keep_duplicates: KeepDuplicates = False,
-    count_literals: CountLiterals = False,
-    type_predicate: TypePredicate = None,
-    threads: Threads = None,
-    json_: AsJson = False,
-) -> None:
-    """Count what is in some RDF files."""
-    parameters = {
-        name: value for name, value in locals().items() if name not in ("inputs", "json_")
-    }
-    config = config_of(**parameters)
+@command(DATA)
+@with_settings([*READING_SETTINGS, "threads"])
+def info(inputs: Inputs, settings: Settings, as_json: AsJson = False) -> None:
+    """Count what RDF files contain, without embedding them."""
+    config = settings.config()
     from pyke.pipeline import read_census
 
-    with terminal.Shown() as progress:
-        census = read_census(inputs, config, progress)
-    if json_:
-        terminal.print_json(census.as_dict())
+    with terminal.ShownProgress() as progress:
+        census = read_census(inputs, config, progress).as_dict()
+    if as_json:
+        terminal.print_json(census)
     else:
-        terminal.show_census(census.as_dict())
+        show_census(census)
+
+
+def show_census(census: dict[str, Any]) -> None:
+    """Print what was read and what was skipped."""
+    counted = census["triples"] + census["duplicates"] + census["triple_terms"]
+    literals = "skipped" if census["statements"] > counted else "counted"
+    rows = [
+        ("statements", "statements"),
+        ("  triples (|G|)", "triples"),
+        (f"  triples with literals, {literals}", "literals"),
+        ("  duplicates, skipped", "duplicates"),
+        ("  triples about triples, skipped", "triple_terms"),
+        ("invalid lines, skipped", "errors"),
+        ("files with another extension, skipped", "files_passed_over"),
+        ("terms (|V|)", "terms"),
+        ("  blank nodes", "blank_nodes"),
+        ("  predicates", "predicates"),
+        ("terms that occur only with literals, skipped", "terms_only_with_literals"),
+        ("typed subjects (|S|)", "typed_subjects"),
+        ("classes (|C|)", "classes"),
+    ]
+    shown = [
+        (title, f"{census[key]:,}")
+        for title, key in rows
+        if census[key] or (not title.startswith(" ") and key != "files_passed_over")
+    ]
+    print_table(("input", "count"), shown, right=(1,))
+    terminal.show_skipped(census["first_errors"])

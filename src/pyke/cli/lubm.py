@@ -9,48 +9,47 @@ from typing import Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.options import AsJson, Force, Threads, app
+from pyke.cli.app import DATA, command
+from pyke.cli.options import AsJson, Force, Threads
 
 
-@app.command()
+@command(DATA)
 def lubm(
     universities: Annotated[
-        int, typer.Argument(metavar="N", help="How many universities: LUBM(N).", show_default=False)
+        int, typer.Argument(metavar="N", help="Number of universities.", show_default=False)
     ],
     output: Annotated[
         str,
         typer.Option(
             "--output",
             "-o",
-            help="The file to write: .nt, compressed if .gz, .zst … follows; - for standard output.",
+            help="File to write: .nt, or .nt.gz, .nt.zst …; - for standard output.",
         ),
     ],
-    seed: Annotated[int, typer.Option(help="The benchmark's seed.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the benchmark.")] = 0,
     index: Annotated[int, typer.Option(help="Number of the first university.")] = 0,
     ontology: Annotated[
-        str | None,
-        typer.Option(help="IRI of the ontology, without #. [that of the benchmark's home page]"),
+        str | None, typer.Option(help="IRI of the ontology, without #. [the benchmark's own]")
     ] = None,
     no_literals: Annotated[
-        bool, typer.Option("--no-literals", help="Leave out the lines with literals.")
+        bool, typer.Option("--no-literals", help="Skip lines with literals.")
     ] = False,
     header: Annotated[
         bool,
         typer.Option(
-            "--header",
-            help="Write the benchmark's two lines about the file, which are no legal N-Triples.",
+            "--header", help="Write the benchmark's two header lines, which are invalid N-Triples."
         ),
     ] = False,
     threads: Threads = None,
     force: Force = False,
-    json_: AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Write the data of the Lehigh University Benchmark, line by line that of its own generator."""
+    """Generate the Lehigh University Benchmark, line for line as its own generator."""
     from pyke.config import format_size
     from pyke.evaluate.lubm import ONTOLOGY, Universities, write
 
     which = Universities(universities, seed, index, ontology or ONTOLOGY)
-    with terminal.Shown() as progress:
+    with terminal.ShownProgress() as progress:
         began = time.perf_counter()
         written = write(
             which,
@@ -62,13 +61,16 @@ def lubm(
             progress=progress,
         )
         seconds = time.perf_counter() - began
-        speed = f"{seconds:.1f} s: {written.lines / seconds / 1e6:.1f} M lines/s"
         place = "standard output" if output == "-" else output
-        told = f"{written.lines:,} lines of LUBM({universities}) in {place}, {format_size(written.file_bytes)}, {speed}"
+        message = (
+            f"Wrote {written.lines:,} lines of LUBM({universities}) to {place}: "
+            f"{format_size(written.file_bytes)}, {seconds:.1f} s, "
+            f"{written.lines / seconds / 1e6:.1f} M lines/s."
+        )
         if output == "-":
-            progress.note(told)
+            progress.note(message)
             return
-    if json_:
+    if as_json:
         terminal.print_json({"output": output, **asdict(written), "seconds": seconds})
     else:
-        terminal.out().print(terminal.inert(told), highlight=False)
+        terminal.say(message)

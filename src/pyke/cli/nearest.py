@@ -1,4 +1,4 @@
-"""Neighbours: of some terms on the terminal, of many in a table."""
+"""`pyke nearest`: nearest neighbours of some terms on the terminal, or of many in a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.options import AsJson, Directory, Force, Threads, app
+from pyke.cli.app import USE, command
+from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
+from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,84 +20,82 @@ if TYPE_CHECKING:
     from pyke.embedding.embedding import Embedding, Neighbourhoods
     from pyke.embedding.lookup import Lookup
 
-QUERIES_AT_ONCE = 1 << 13  # whose neighbours are written
-MOST_TOLD = 3  # lines that are no terms
+QUERIES_AT_ONCE = 1 << 13  # per block of the table
+SHOWN_PROBLEMS = 3
 KINDS = {"query": str, "rank": int, "term": str, "distance": float, "label": str}
 
 
-@app.command()
+@command(USE)
 def nearest(
     directory: Directory,
     terms: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Terms: IRIs, _:blank nodes, prefixed names, or labels.", show_default=False
+            metavar="[TERMS]...",
+            help="Terms: IRIs, _:blank nodes, prefixed names, labels or local names.",
+            show_default=False,
         ),
     ] = None,
     vector: Annotated[
-        str | None, typer.Option(help="Ask by a vector instead, like 0.1,-0.2,…")
+        str | None, typer.Option(metavar="NUMBERS", help="Query by a vector, like 0.1,-0.2,…")
     ] = None,
     vector_file: Annotated[
-        Path | None, typer.Option(help="Ask by the vectors in a .npy file: one, or a row each.")
+        Path | None, typer.Option(help="Query by the vectors in a .npy file, one per row.")
     ] = None,
     batch: Annotated[
         str | None,
-        typer.Option(help="Ask by the lines of a file, a term each; - for standard input."),
+        typer.Option(metavar="FILE", help="Query by a file with one term per line; - for stdin."),
     ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", help="How many.")] = 10,
+    k: Annotated[int, typer.Option("--k", "-k", help="Number of neighbours.")] = 10,
     among: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Only terms of this class, by IRI or name.")
     ] = None,
     predicates: Annotated[bool, typer.Option("--predicates", help="Only predicates.")] = False,
-    prefix: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=IRI", help="A prefix beside the well-known ones."),
-    ] = None,
+    prefix: Prefixes = None,
     exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact", help="Exact neighbours, however long it takes. [unless an index is faster]"
-        ),
+        bool, typer.Option("--exact", help="Exact neighbours. [unless an index is faster]")
     ] = False,
     approximate: Annotated[
-        bool,
-        typer.Option("--approximate", help="Neighbours by an index, with its recall measured."),
+        bool, typer.Option("--approximate", help="Use an index; its recall is measured.")
     ] = False,
     on_error: Annotated[
         str,
-        typer.Option(help="stop at lines of a batch that are no terms, or skip and count them."),
+        typer.Option(
+            metavar="[stop|skip]", help="At an unknown term of --batch: stop, or skip it."
+        ),
     ] = "stop",
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", help="A table to write: .tsv, .csv, .jsonl or .parquet; - for stdout."
+            "--output", "-o", help="Table to write: .tsv, .csv, .jsonl or .parquet; - for stdout."
         ),
     ] = None,
     threads: Threads = None,
     force: Force = False,
-    json_: AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Show the terms closest to some terms, or write those of many to a table."""
+    """Find the nearest neighbours of terms, or write those of many terms to a table."""
     from pyke.core.tables import check_table
     from pyke.embedding.embedding import load
     from pyke.embedding.lookup import parse_prefixes
     from pyke.errors import UsageError
 
     if sum(bool(way) for way in (terms, vector, vector_file, batch)) != 1:
-        raise UsageError("ask by terms, --vector, --vector-file or --batch: one of them")
+        raise UsageError("pass terms, `vector`, `vector_file` or `batch`, and only one of them")
     if exact and approximate:
-        raise UsageError("--exact and --approximate exclude each other")
+        raise UsageError("use either `exact` or `approximate`")
     if on_error not in ("stop", "skip"):
-        raise UsageError(f"--on-error is {on_error}; it is stop or skip")
+        raise UsageError(f"`on_error` is {on_error!r}; it must be stop or skip")
     output = output or ("-" if batch else None)
     if output:
         check_table(output, force)
     embedding = load(directory)
     lookup = embedding.lookup(parse_prefixes(prefix or []))
+    unknown = 0
     if batch:
-        names, queries, unknown = _from_lines(batch, lookup, skip=on_error == "skip")
+        names, queries, unknown = _terms_in_file(batch, lookup, skip=on_error == "skip")
     else:
-        names, queries, unknown = *_given(terms, vector, vector_file, lookup), 0
+        names, queries = _queries(terms, vector, vector_file, lookup)
     options: dict[str, Any] = {
         "predicates": predicates,
         "exact": True if exact else False if approximate else None,
@@ -104,39 +104,35 @@ def nearest(
     if among is not None:
         options["among"] = f"<{embedding.terms[lookup.find_class(among, embedding.types)]}>"
     if not output:
-        _show(names, embedding.nearest_of_many(queries, k, **options), embedding, json_)
+        found = embedding.nearest_of_many(queries, k, **options)
+        _show(names, found, embedding, as_json)
         return
-    with terminal.Shown() as progress:
+    with terminal.ShownProgress() as progress:
         progress.stage("neighbours", len(queries), "queries")
         found = embedding.nearest_of_many(queries, k, progress=progress, **options)
-        _write(output, names, found, embedding, force, json_)
-        left_out = (
-            f"; {unknown:,} of {unknown + len(names):,} lines were skipped: they are no terms"
-            if unknown
-            else ""
-        )
-        told = f"{found.ids.shape[1]} neighbours of {len(names):,} {'terms' if terms or batch else 'vectors'}, {_how(found)}{left_out}."
+        _write(output, names, found, embedding, force, as_json)
+        message = _summary(found, len(names), "terms" if terms or batch else "vectors", unknown)
         if output == "-":
-            progress.note(told)
+            progress.note(message)
             return
-    if json_:
-        terminal.print_json(
-            {
-                "output": output,
-                "queries": len(names),
-                "skipped": unknown,
-                "exact": found.exact,
-                "recall": found.recall,
-            }
-        )
+    if as_json:
+        result = {"output": output, "queries": len(names), "skipped": unknown}
+        terminal.print_json(result | {"exact": found.exact, "recall": found.recall})
     else:
-        terminal.out().print(terminal.inert(f"{output}: {told}"), highlight=False)
+        terminal.say(f"Wrote {output}: {message}")
 
 
-def _given(
+def _summary(found: Neighbourhoods, queries: int, what: str, unknown: int) -> str:
+    message = f"{found.ids.shape[1]} neighbours of {queries:,} {what}, {_quality(found)}."
+    if unknown:
+        message += f" Skipped {unknown:,} of {unknown + queries:,} lines: unknown terms."
+    return message
+
+
+def _queries(
     terms: list[str] | None, vector: str | None, file: Path | None, lookup: Lookup
 ) -> tuple[list[str], NDArray[Any]]:
-    """The queries on the command line: their names, and ids or vectors."""
+    """Queries of the command line: names, and ids or vectors."""
     import numpy as np
 
     from pyke.errors import UsageError
@@ -148,13 +144,12 @@ def _given(
         rows = _vectors_in(file)
         return [str(number) for number in range(len(rows))], rows
     try:
-        return ["vector"], np.array(
-            [[float(number) for number in str(vector).split(",")]], np.float32
-        )
+        numbers = [float(number) for number in str(vector).split(",")]
     except ValueError:
         raise UsageError(
-            f"--vector {vector}: numbers are given with commas between them, like 0.1,-0.2,3"
+            f"`vector` is {vector!r}; it must be numbers with commas, like 0.1,-0.2,3"
         ) from None
+    return ["vector"], np.array([numbers], np.float32)
 
 
 def _vectors_in(file: Path) -> NDArray[Any]:
@@ -169,12 +164,12 @@ def _vectors_in(file: Path) -> NDArray[Any]:
     except (ValueError, EOFError):
         rows = None
     if not isinstance(rows, np.ndarray) or not np.issubdtype(rows.dtype, np.floating):
-        raise DataError(f"{file} holds no array of floating-point numbers as numpy.save writes it")
+        raise DataError(f"{file}: not an array of floating-point numbers in the .npy format")
     return np.atleast_2d(rows)
 
 
-def _from_lines(path: str, lookup: Lookup, *, skip: bool) -> tuple[list[str], NDArray[Any], int]:
-    """The terms in the lines of a file, their ids, and how many lines are none. Empty lines are passed over."""
+def _terms_in_file(path: str, lookup: Lookup, *, skip: bool) -> tuple[list[str], NDArray[Any], int]:
+    """Terms in the lines of a file, their ids, and the number of unknown terms."""
     import numpy as np
 
     from pyke.core.inputs import Input, compression_of
@@ -184,54 +179,44 @@ def _from_lines(path: str, lookup: Lookup, *, skip: bool) -> tuple[list[str], ND
         lines = file.read().decode("utf-8-sig", "replace").split("\n")
     numbered = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
     found = lookup.find_all([name for _, name in numbered])
-    wrong = [
-        f"line {number}: {term}"
-        for (number, _), term in zip(numbered, found, strict=True)
-        if not isinstance(term, int)
-    ]
+    pairs = list(zip(numbered, found, strict=True))
+    unknown = [f"line {n}: {term}" for (n, _), term in pairs if not isinstance(term, int)]
     ids = np.array([term for term in found if isinstance(term, int)], np.int64)
-    if wrong and not (skip and len(ids)):
-        more = f"; and {len(wrong) - MOST_TOLD:,} more" if len(wrong) > MOST_TOLD else ""
-        advice = "" if skip else ". --on-error skip leaves them out"
+    if unknown and not (skip and len(ids)):
+        more = f"; and {n:,} more" if (n := len(unknown) - SHOWN_PROBLEMS) > 0 else ""
+        advice = "" if skip else '. Use `on_error="skip"` to skip them'
+        problems = "; ".join(unknown[:SHOWN_PROBLEMS])
         raise DataError(
-            f"{path}: {len(wrong):,} of {len(numbered):,} lines are no terms: {'; '.join(wrong[:MOST_TOLD])}{more}{advice}"
+            f"{path}: {len(unknown):,} of {len(numbered):,} lines are unknown terms: "
+            f"{problems}{more}{advice}"
         )
     if not len(ids):
-        raise DataError(f"{path} has no lines: a term is expected in each")
-    return (
-        [name for (_, name), term in zip(numbered, found, strict=True) if isinstance(term, int)],
-        ids,
-        len(wrong),
-    )
+        raise DataError(f"{path} is empty; it must have one term per line")
+    return [name for (_, name), term in pairs if isinstance(term, int)], ids, len(unknown)
 
 
 def _show(names: list[str], found: Neighbourhoods, embedding: Embedding, as_json: bool) -> None:
     if as_json:
         columns = _columns(names, found.ids, found.distances, embedding)
-        terminal.print_json(
-            [dict(zip(KINDS, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        )
+        found_rows = zip(*columns.values(), strict=True)
+        terminal.print_json([dict(zip(KINDS, row, strict=True)) for row in found_rows])
         return
     for number, name in enumerate(names):
-        table = terminal.new_table("", "term", "distance", "label", right=(0, 2))
-        if len(names) > 1:
-            table.title, table.title_justify = terminal.inert(name), "left"
-        columns = _columns(
-            [name], found.ids[number : number + 1], found.distances[number : number + 1], embedding
-        )
-        for _, rank, term, distance, label in zip(*columns.values(), strict=True):
-            table.add_row(
-                str(rank), terminal.inert(term), f"{distance:.4f}", terminal.inert(label or "")
-            )
-        terminal.out().print(table)
+        part = slice(number, number + 1)
+        columns = _columns([name], found.ids[part], found.distances[part], embedding)
+        has_labels = any(columns["label"])
+        rows = [
+            [str(rank), f"{distance:.4f}", *([label or ""] if has_labels else []), term]
+            for _, rank, term, distance, label in zip(*columns.values(), strict=True)
+        ]
+        header = ["", "distance", *(["label"] if has_labels else []), "term"]
+        print_table(header, rows, right=(0, 1), title=name if len(names) > 1 else "")
     if not found.exact:
-        terminal.out().print(f"Found {_how(found)}.", highlight=False)
+        terminal.say(f"Neighbours are {_quality(found)}.")
 
 
-def _how(found: Neighbourhoods) -> str:
-    return (
-        "exact" if found.exact else f"by an index, which finds {found.recall:.2%} of the true ones"
-    )
+def _quality(found: Neighbourhoods) -> str:
+    return "exact" if found.exact else f"approximate (recall {found.recall:.2%})"
 
 
 def _write(
@@ -244,28 +229,23 @@ def _write(
 ) -> None:
     from pyke.core.tables import write_table
 
-    parts = (
-        slice(begin, begin + QUERIES_AT_ONCE) for begin in range(0, len(names), QUERIES_AT_ONCE)
-    )
-    blocks = (
-        _columns(names[part], found.ids[part], found.distances[part], embedding) for part in parts
-    )
+    starts = range(0, len(names), QUERIES_AT_ONCE)
+    parts = [slice(begin, begin + QUERIES_AT_ONCE) for begin in starts]
+    blocks = (_columns(names[at], found.ids[at], found.distances[at], embedding) for at in parts)
     write_table(output, KINDS, blocks, force, ".jsonl" if as_json and output == "-" else None)
 
 
 def _columns(names: list[str], ids: Ids, distances: Floats, embedding: Embedding) -> Columns:
-    """The neighbours of some queries, a row each."""
+    """Neighbours of some queries, one per row."""
     from pyke.embedding.lookup import texts_at
 
     query, rank = (ids >= 0).nonzero()
     neighbours = ids[query, rank]
+    shortest = distances[query, rank].astype(str).astype(float)  # the digits of a 32-bit number
     return {
         "query": [names[q] for q in query.tolist()],
         "rank": (rank + 1).tolist(),
         "term": texts_at(embedding.terms, neighbours),
-        "distance": distances[query, rank]
-        .astype(str)
-        .astype(float)
-        .tolist(),  # as few digits as tell the 32-bit number
+        "distance": shortest.tolist(),
         "label": embedding.lookup().labels_of(neighbours),
     }

@@ -3,69 +3,53 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from pyke.cli import terminal
+from pyke.cli.app import MAKE, command
 from pyke.cli.options import (
+    MODEL_SETTINGS,
+    READING_SETTINGS,
+    RUNNING_SETTINGS,
     AsJson,
-    Base,
-    ConfigFile,
-    CountLiterals,
-    Dimensions,
-    EnergyRelease,
-    Format,
     Inputs,
-    K,
-    KeepDuplicates,
-    Lenient,
-    MaxIterations,
-    Memory,
-    OnError,
-    Preset,
-    Repellers,
-    Similarity,
-    Threads,
-    app,
-    config_of,
+    Settings,
+    with_settings,
 )
+from pyke.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from pyke.pipeline.plan import Plan
 
 
-@app.command()
-def plan(
-    inputs: Inputs,
-    preset: Preset = "default",
-    config: ConfigFile = None,
-    dimensions: Dimensions = None,
-    k: K = None,
-    repellers: Repellers = None,
-    similarity: Similarity = None,
-    max_iterations: MaxIterations = None,
-    energy_release: EnergyRelease = None,
-    format: Format = None,  # noqa: A002
-    base: Base = None,
-    on_error: OnError = None,
-    lenient: Lenient = False,
-    keep_duplicates: KeepDuplicates = False,
-    count_literals: CountLiterals = False,
-    threads: Threads = None,
-    memory: Memory = None,
-    json_: AsJson = False,
-) -> None:
-    """Tell the memory and time that embedding would take; exit code 75 if the memory allowed is too little."""
-    parameters = {
-        name: value
-        for name, value in locals().items()
-        if name not in ("inputs", "preset", "config", "json_")
-    }
-    settings = config_of(preset, config, **parameters)
+@command(MAKE)
+@with_settings([*MODEL_SETTINGS, *READING_SETTINGS, *RUNNING_SETTINGS])
+def plan(inputs: Inputs, settings: Settings, as_json: AsJson = False) -> None:
+    """Estimate the memory and time of `pyke embed`; exit code 75 if --memory is too low."""
+    config = settings.config()
     from pyke.pipeline import make_plan
     from pyke.pipeline.plan import check
 
-    with terminal.Shown() as progress:
-        made = make_plan(inputs, settings, progress)
-    if json_:
+    with terminal.ShownProgress() as progress:
+        made = make_plan(inputs, config, progress)
+    if as_json:
         terminal.print_json(
             {**asdict(made), "peak_bytes": made.peak_bytes, "seconds": made.seconds}
         )
     else:
-        terminal.show_plan(made)
-    check(made, settings)
+        _show(made)
+    check(made, config)
+
+
+def _show(made: Plan) -> None:
+    from pyke.config import format_size
+
+    rows = [(one.name, format_size(one.peak_bytes), f"{one.seconds:.1f}") for one in made.stages]
+    rows.append(("whole run", format_size(made.peak_bytes), f"{made.seconds:.1f}"))
+    print_table(("stage", "peak memory", "seconds, about"), rows, right=(1, 2))
+    sizes = made.sizes
+    read = "the whole input" if made.share == 1 else f"the first {made.share:.1%} of the input"
+    terminal.say(
+        f"{sizes.triples:,} triples, {sizes.terms:,} terms, {sizes.particles:,} particles, "
+        f"{sizes.springs:,} springs; estimated from {read}."
+    )

@@ -1,4 +1,7 @@
-"""How things look on a terminal: progress, tables, and text from graphs made harmless. Signals are heard here, too."""
+"""What people see: text, tables and JSON on standard output, progress on standard error.
+
+Signals are handled here too: they stop a run at its next safe point.
+"""
 
 from __future__ import annotations
 
@@ -6,195 +9,120 @@ import json
 import os
 import signal
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from pyke.cli.messages import as_options
+from pyke.cli.tables import is_terminal, print_table, printable, width
 from pyke.core.progress import Progress, compiling
 from pyke.errors import Interrupted
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from pyke.pipeline.plan import Plan
     from pyke.use.reports import Table
 
-
-WIDE = 10_000  # columns: tables are as wide as what is in them
-
-
-def out() -> Console:
-    """Standard output, for people; in a file or a pipe no line is folded, so that terms can be found and copied."""
-    from rich.console import Console
-
-    folds = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(soft_wrap=True, width=None if folds else WIDE)
+COMPILING = (
+    "Compiling. This happens once and takes about a minute; "
+    "`pyke warm-up` compiles everything at once."
+)
+PATIENCE = 1.0  # seconds after which a second signal ends the process at once
 
 
-def new_table(*columns: str, right: tuple[int, ...] = ()) -> Any:
-    """A table with these columns, those in `right` aligned to the right."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number in right else "left", overflow="fold")
-    return table
+def say(text: str, **style: Any) -> None:
+    """Print a paragraph, on a terminal wrapped at spaces; `style` is that of typer.style."""
+    columns = width() - 1 if is_terminal() else sys.maxsize
+    for line in printable_lines(text):
+        parts = textwrap.wrap(line, columns, break_long_words=False, break_on_hyphens=False)
+        for part in parts or [""]:
+            typer.echo(typer.style(part, **style) if style else part)
 
 
-def inert(text: str) -> str:
-    """Text from a graph, made safe to print: no markup, no control characters."""
-    from rich.markup import escape
-
-    return escape(printable(text))
-
-
-def printable(text: str) -> str:
-    """Text without control characters."""
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+def printable_lines(text: str) -> list[str]:
+    """Lines of a text without control characters."""
+    return [printable(line) for line in text.split("\n")]
 
 
 def print_json(value: Any) -> None:
-    """For programs."""
-    print(json.dumps(value, indent=1, ensure_ascii=False))  # noqa: T201
+    """Print JSON for programs."""
+    typer.echo(json.dumps(value, indent=1, ensure_ascii=False))
 
 
 def show_skipped(problems: Iterable[str]) -> None:
-    """What could not be read, and where."""
+    """Print the lines that were skipped, and why."""
     for problem in problems:
-        out().print(f"skipped {inert(problem)}", highlight=False, style="yellow")
-
-
-def show_census(census: dict[str, Any]) -> None:
-    """What was read, and what became of it."""
-    table = new_table("read", "", right=(1,))
-    left_out = (
-        census["statements"] > census["triples"] + census["duplicates"] + census["triple_terms"]
-    )
-    rows = [
-        ("statements", "statements"),
-        ("  counted triples |G|", "triples"),
-        (
-            "  triples with literals, left out" if left_out else "  of them with literals",
-            "literals",
-        ),
-        ("  repeated triples", "duplicates"),
-        ("  triples about triples, left out", "triple_terms"),
-        ("errors, skipped", "errors"),
-        ("files without an extension of RDF, passed over", "files_passed_over"),
-        ("terms |V|", "terms"),
-        ("  of them blank nodes", "blank_nodes"),
-        ("  of them predicates", "predicates"),
-        ("terms only beside literals, left out", "terms_only_with_literals"),
-        ("typed subjects |S|", "typed_subjects"),
-        ("classes |C|", "classes"),
-    ]
-    for title, key in rows:
-        if census[key] or (title[0] != " " and key != "files_passed_over"):
-            table.add_row(title, f"{census[key]:,}")
-    out().print(table)
-    show_skipped(census["first_errors"])
-
-
-def show_plan(made: Plan) -> None:
-    """Memory and time of each stage to come."""
-    from pyke.config import format_size
-
-    table = new_table("stage", "memory", "about seconds", right=(1, 2))
-    for stage in made.stages:
-        table.add_row(stage.name, format_size(stage.peak_bytes), f"{stage.seconds:.1f}")
-    table.add_section()
-    table.add_row("whole run", format_size(made.peak_bytes), f"{made.seconds:.1f}")
-    out().print(table)
-    source = (
-        "counted to the end" if made.share == 1 else f"estimated from the first {made.share:.1%}"
-    )
-    out().print(
-        f"{made.sizes.triples:,} triples, {made.sizes.terms:,} terms, {made.sizes.particles:,} particles, {made.sizes.springs:,} springs; {source}."
-    )
+        say(f"skipped {problem}", fg="yellow")
 
 
 def show_tables(tables: Sequence[Table]) -> None:
-    """Tables of scores, the best in bold, each with its note."""
+    """Print tables of scores, the best in bold, each with its note."""
     for table in tables:
-        shown = new_table(*table.columns, right=tuple(range(1, len(table.columns))))
-        shown.title, shown.title_justify = inert(table.title), "left"
-        for r, row in enumerate(table.rows):
-            shown.add_row(
-                *(
-                    f"[bold]{inert(cell)}[/]" if (r, c) in table.best else inert(cell)
-                    for c, cell in enumerate(row)
-                )
-            )
-        out().print(shown)
+        numbers = range(1, len(table.columns))
+        print_table(table.columns, table.rows, right=numbers, bold=table.best, title=table.title)
         if table.note:
-            out().print(f"{inert(table.note)}\n", highlight=False, style="dim")
+            say(f"{table.note}\n", dim=True)
 
 
-def show_stages(manifest: dict[str, Any]) -> None:
-    """Memory and time that each stage took."""
-    from pyke.config import format_size
+class _PlainLines(Progress):
+    """Progress as plain lines, at most one every few seconds."""
 
-    table = new_table("stage", "seconds", "peak memory", right=(1, 2))
-    for stage in manifest["stages"]:
-        table.add_row(stage["name"], f"{stage['seconds']:.2f}", format_size(stage["peak_bytes"]))
-    out().print(table)
-
-
-class _Plain(Progress):
-    """Progress as plain lines, at most one every few seconds; also hears signals."""
-
-    every = 5.0
+    interval = 5.0
 
     def __init__(self) -> None:
         self.signal = 0
-        self._name, self._total, self._unit = "", 0, ""
+        self._name, self._total, self._unit, self._done = "", 0, "", 0
         self._last = 0.0
 
-    def _say(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)  # noqa: T201
-
-    def _due(self) -> bool:
+    def _is_due(self) -> bool:
         if self.signal:
             raise Interrupted(self.signal)
         now = time.monotonic()
-        if now - self._last < self.every:
+        if now - self._last < self.interval:
             return False
         self._last = now
         return True
 
+    def _forward(self, done: int) -> int:
+        """The work done so far; it never goes back within a stage."""
+        self._done = max(self._done, done)
+        return min(self._done, self._total) if self._total else self._done
+
     def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
-        """One line per stage."""
-        self._due()
-        self._name, self._total, self._unit = name, total or 0, unit
+        """Print the name of the stage."""
+        self._is_due()
+        self._name, self._total, self._unit, self._done = name, total or 0, unit, 0
         self._last = time.monotonic()
-        self._say(f"{name} …")
+        _print_line(f"{name} …")
 
     def advance(self, done: int) -> None:
-        """A line now and then."""
-        if self._due():
-            self._say(
-                f"{self._name}: {done / self._total:.0%}"
-                if self._total
-                else f"{self._name}: {done:,} {self._unit}"
-            )
+        """Print the part that is done, now and then."""
+        done = self._forward(done)
+        if self._is_due():
+            part = f"{done / self._total:.0%}" if self._total else f"{done:,} {self._unit}"
+            _print_line(f"{self._name}: {part}")
 
     def iteration(self, number: int, energy: float, objective: float, displacement: float) -> None:
-        """A line now and then."""
-        if self._due():
-            self._say(
-                f"{self._name}: iteration {number}, energy {energy:.3f}, J {objective:.4g}, moved {displacement:.4g}"
-            )
+        """Print the iteration, now and then."""
+        if self._is_due():
+            state = f"energy {energy:.3f}, J {objective:.4g}, displacement {displacement:.4g}"
+            _print_line(f"{self._name}: iteration {number}, {state}")
 
     def note(self, message: str) -> None:
-        """A line."""
-        self._say(printable(message))
+        """Print a message."""
+        for line in printable_lines(as_options(message)):
+            _print_line(line)
 
 
-class _Live(_Plain):
-    """Progress as a bar, for people at a terminal."""
+def _print_line(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
 
-    every = 0.1
+
+class _Bars(_PlainLines):
+    """Progress as bars, for people at a terminal."""
+
+    interval = 0.1
 
     def __init__(self) -> None:
         super().__init__()
@@ -212,69 +140,70 @@ class _Live(_Plain):
         self.bars = Bars(*columns, console=Console(stderr=True))
         self._task: Any = None
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """Fill the bar of the current stage."""
         if self._task is not None:
             total = self.bars.tasks[-1].total or 1
             self.bars.update(self._task, total=total, completed=total)
 
-    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:  # noqa: ARG002
-        """A new bar."""
-        self._due()
-        self._finish()
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
+        """Start a new bar."""
+        self._is_due()
+        self.finish()
+        self._name, self._total, self._unit, self._done = name, total or 0, unit, 0
         self._task = self.bars.add_task(name, total=total, more="")
 
     def advance(self, done: int) -> None:
-        """Moves the bar."""
-        if self._due():
+        """Move the bar."""
+        done = self._forward(done)
+        if self._is_due():
             self.bars.update(self._task, completed=done)
 
     def iteration(self, number: int, energy: float, objective: float, displacement: float) -> None:
-        """Moves the bar."""
-        more = f"energy {energy:.3f}  J {objective:+.3g}  moved {displacement:.3g}"
+        """Move the bar."""
+        more = f"energy {energy:.3f}  J {objective:+.3g}  displacement {displacement:.3g}"
         self.bars.update(self._task, completed=number, more=more)
-        self._due()
+        self._is_due()
 
     def note(self, message: str) -> None:
-        """A line above the bars."""
-        self.bars.console.print(inert(message), highlight=False)
+        """Print a message above the bars."""
+        lines = "\n".join(printable_lines(as_options(message)))
+        self.bars.console.print(lines, highlight=False, markup=False)
 
 
-PATIENCE = 1.0  # seconds
+class ShownProgress:
+    """Shows progress, and turns signals into Interrupted at the next safe point.
 
-
-class Shown:
-    """Shows progress and turns signals into Interrupted at the next safe point; another signal a little later ends at once."""
+    A second signal after a moment ends the process at once.
+    """
 
     def __enter__(self) -> Progress:
-        self.progress = _Live() if sys.stderr.isatty() else _Plain()
-        self._before = {
-            number: signal.signal(number, self._hear) for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        if isinstance(self.progress, _Live):
+        self.progress = _Bars() if sys.stderr.isatty() else _PlainLines()
+        signals = (signal.SIGINT, signal.SIGTERM)
+        self._previous = {number: signal.signal(number, self._on_signal) for number in signals}
+        if isinstance(self.progress, _Bars):
             self.progress.bars.start()
-        self._told = False
-        compiling.append(self._tell)
+        self._announced = False
+        compiling.append(self._announce)
         return self.progress
 
-    def _tell(self) -> None:
-        if not self._told:
-            self._told = True
-            self.progress.note("Compiling, once: half a minute.")
+    def _announce(self) -> None:
+        if not self._announced:
+            self._announced = True
+            self.progress.note(COMPILING)
 
-    def _hear(self, number: int, _frame: Any) -> None:
+    def _on_signal(self, number: int, _frame: Any) -> None:
         now = time.monotonic()
         if not self.progress.signal:
-            self.progress.signal, self._heard = number, now
-        elif now - self._heard > PATIENCE:  # not the same wish, sent twice
+            self.progress.signal, self._first_signal = number, now
+        elif now - self._first_signal > PATIENCE:  # not one signal that was sent twice
             os._exit(128 + number)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: Any
-    ) -> None:
-        compiling.remove(self._tell)
-        for number, handler in self._before.items():
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        compiling.remove(self._announce)
+        for number, handler in self._previous.items():
             signal.signal(number, handler)
-        if isinstance(self.progress, _Live):
+        if isinstance(self.progress, _Bars):
             if error is None:
-                self.progress._finish()
+                self.progress.finish()
             self.progress.bars.stop()

@@ -9,62 +9,37 @@ from typing import Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.evaluate import HeldOut
+from pyke.cli.app import MEASURE, command
 from pyke.cli.options import (
+    MODEL_SETTINGS,
+    READING_SETTINGS,
     AsJson,
-    Base,
-    ConfigFile,
     Force,
-    Format,
+    HeldOut,
     Inputs,
-    Lenient,
-    OnError,
-    Preset,
-    Seed,
-    Threads,
-    TypePredicate,
-    app,
-    config_of,
+    Report,
+    Settings,
+    with_settings,
 )
 
 
-@app.command()
+@command(MEASURE)
+@with_settings([*MODEL_SETTINGS, *READING_SETTINGS, "threads"])
 def tune(
     inputs: Inputs,
-    trials: Annotated[int, typer.Option(help="How many settings to try.")] = 64,
+    settings: Settings,
+    trials: Annotated[int, typer.Option(help="Number of settings to try.")] = 64,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The best settings, for `embed --config`.")
+        Path, typer.Option("--output", "-o", help="File for the best settings.")
     ] = Path("tuned.toml"),
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Write table and figure to .html, or the figure to .png, .svg or .pdf."),
-    ] = None,
+    report: Report = None,
     held_out: HeldOut = 0.2,
-    mu: Annotated[int, typer.Option(help="Neighbours that vote.")] = 10,
-    preset: Preset = "default",
-    config: ConfigFile = None,
-    seed: Seed = None,
-    format: Format = None,  # noqa: A002
-    base: Base = None,
-    on_error: OnError = None,
-    lenient: Lenient = False,
-    type_predicate: TypePredicate = None,
-    threads: Threads = None,
+    mu: Annotated[int, typer.Option(help="Number of neighbours that vote (μ).")] = 10,
     force: Force = False,
-    json_: AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Find settings that suit a graph: a Sobol sequence over K, ω, Δe and n, scored on withheld types."""
-    settings = config_of(
-        preset,
-        config,
-        seed=seed,
-        format=format,
-        base=base,
-        on_error=on_error,
-        lenient=lenient,
-        type_predicate=type_predicate,
-        threads=threads,
-    )
+    """Search for settings that suit a graph: K, ω, Δe and dimensions, by held-out score."""
+    config = settings.config()
     from pyke.core.files import check_file, write_file
     from pyke.evaluate import tables
     from pyke.evaluate.tune import SPACE, Trial
@@ -75,26 +50,21 @@ def tune(
     check_file(output, force)
     if report:
         check_report(report, force)
-    with terminal.Shown() as progress:
+    with terminal.ShownProgress() as progress:
 
-        def tell(trial: Trial) -> None:
+        def show(trial: Trial) -> None:
             progress.note(tables.trial_line(trial))
 
-        found = run(inputs, settings, trials, held_out, mu, progress, tell)
+        found = run(inputs, config, trials, held_out, mu, progress, show)
     write_file(output, found.config.as_toml(always=SPACE).encode())
     table = tables.tuning_table(found)
     if report:
+        rows = [asdict(trial) for trial in found.trials]
         write_report(
-            report,
-            table.title,
-            [table],
-            trials_figure([asdict(trial) for trial in found.trials], list(SPACE), found.base_score),
+            report, table.title, [table], trials_figure(rows, list(SPACE), found.base_score)
         )
-    if json_:
+    if as_json:
         terminal.print_json({"output": str(output), **found.as_dict()})
     else:
         terminal.show_tables([table])
-        terminal.out().print(
-            terminal.inert(f"The best settings are in {output}: pyke embed --config {output} …"),
-            highlight=False,
-        )
+        terminal.say(f"Wrote the best settings to {output}: pyke embed --config {output} …")

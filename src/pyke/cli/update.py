@@ -1,115 +1,90 @@
-"""An embedding of a graph that has changed."""
+"""`pyke update`: add triples to an embedding, or remove some."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pyke.cli import terminal
+from pyke.cli.app import MAKE, command
 from pyke.cli.options import (
     AsJson,
-    Base,
     Directory,
     Force,
-    Format,
-    Lenient,
-    Memory,
-    OnError,
-    Threads,
-    app,
+    OutputDirectory,
+    Settings,
+    with_settings,
 )
 
 
-@app.command()
+@command(MAKE)
+@with_settings(["format", "base", "on_error", "lenient", "threads", "memory"])
 def update(
     directory: Directory,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", help="The embedding directory to write.", show_default=False
-        ),
-    ],
+    output: OutputDirectory,
+    settings: Settings,
     added: Annotated[
-        list[str] | None, typer.Argument(help="RDF files with new triples.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILES]...", help="RDF files with new triples.", show_default=False
+        ),
     ] = None,
     remove: Annotated[
         list[str] | None,
-        typer.Option(
-            help="RDF file with triples that are no longer true; the option again for each further file.",
-            show_default=False,
-        ),
+        typer.Option(help="RDF file with triples to remove; can be repeated.", show_default=False),
     ] = None,
-    format: Format = None,  # noqa: A002
-    base: Base = None,
-    on_error: OnError = None,
-    lenient: Lenient = False,
-    threads: Threads = None,
-    memory: Memory = None,
     force: Force = False,
-    json_: AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Add triples to an embedding, or remove some, without embedding anew: new terms are put in their place, the rest rests."""
+    """Add or remove triples without embedding the graph again; other vectors stay unchanged."""
     from pyke.core.files import check_output
     from pyke.embedding.embedding import load
     from pyke.embedding.store import verify
     from pyke.pipeline.update import update as run
 
     check_output(output.resolve(), force)
-    with terminal.Shown() as progress:
-        verify(directory)  # what is damaged is not passed on
+    with terminal.ShownProgress() as progress:
+        verify(directory)  # a damaged directory must not become a valid one
         embedding = run(
-            load(directory),
-            added or None,
-            remove,
-            progress=progress,
-            format=format,
-            base=base,
-            on_error=on_error,
-            lenient=lenient or None,
-            threads=threads,
-            memory=memory,
+            load(directory), added or None, remove, progress=progress, **settings.changes
         )
         progress.stage("writing")
         embedding.save(output, force)
     change = embedding.manifest["updates"][-1]
-    if json_:
-        terminal.print_json(
-            {"output": str(output), **change, "census": embedding.manifest["census"]}
-        )
+    if as_json:
+        census = embedding.manifest["census"]
+        terminal.print_json({"output": str(output), **change, "census": census})
         return
-    for line in _in_sentences(change):
-        terminal.out().print(terminal.inert(line), highlight=False)
+    for line in _sentences(change):
+        terminal.say(line)
     terminal.show_skipped(change["first_errors"])
-    told = f"{len(embedding):,} vectors of {embedding.vectors.shape[1]} dimensions in {output}."
-    terminal.out().print(terminal.inert(told), highlight=False)
+    dimensions = embedding.vectors.shape[1]
+    terminal.say(f"Wrote {len(embedding):,} vectors of {dimensions} dimensions to {output}.")
 
 
-def _in_sentences(change: dict[str, Any]) -> list[str]:
-    added = _counted(change["added"], "triple was", "triples were") + " added"
-    removed = f", {change['removed']:,} removed" if change["inputs"][1] else ""
-    new = _counted(change["new_terms"], "term is", "terms are") + " new"
-    moved = (
-        _counted(change["placed_terms"] - change["new_terms"], "old one has", "old ones have")
-        + " a new place"
+def _sentences(change: dict[str, Any]) -> list[str]:
+    removed = f", removed {change['removed']:,}" if change["inputs"][1] else ""
+    moved = change["placed_terms"] - change["new_terms"]
+    added = f"Added {_counted(change['added'], 'triple')}{removed}."
+    placed = (
+        f"{_counted(change['new_terms'], 'new term')}, {_counted(moved, 'existing term')} moved"
     )
-    lines = [f"{added}{removed}; {new}, {moved}, in {change['seconds']:.1f} s."]
+    lines = [f"{added} {placed}, {change['seconds']:.1f} s."]
     if number := change["not_found"]:
-        what = _counted(
-            number,
-            "statement that was to be removed is no counted triple",
-            "statements that were to be removed are no counted triples",
+        lines.append(
+            f"{_counted(number, 'statement')} to remove: not found in the graph. "
+            "Statements with blank nodes or literals cannot be removed."
         )
-        lines.append(f"{what} of the graph, or with blank nodes or literals.")
     if number := change["adrift"]:
         lines.append(
-            f"{_counted(number, 'term touches', 'terms touch')} nothing that was known: the place is arbitrary until you embed anew."
+            f"{_counted(number, 'new term')} without any link to existing terms: "
+            "their positions are random until you embed the graph again."
         )
     if number := change["errors"]:
-        lines.append(f"{_counted(number, 'line was', 'lines were')} skipped; the first of them:")
+        lines.append(f"Skipped {_counted(number, 'invalid line')}. The first ones:")
     return lines
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from pyke.cli import terminal
-from pyke.cli.options import AsJson, Directory, app
+from pyke.cli.app import USE, command
+from pyke.cli.options import AsJson, Directory
+from pyke.cli.tables import print_table
+
+SHOWN_DIGITS = 16  # of a checksum; JSON has all of them
 
 
-@app.command()
-def verify(directory: Directory, json_: AsJson = False) -> None:
-    """Check an embedding directory: sizes, checksums, finiteness."""
+@command(USE)
+def verify(directory: Directory, as_json: AsJson = False) -> None:
+    """Check the files of an embedding directory: sizes, checksums, contents."""
     from pyke.embedding.store import verify as check
 
-    manifest = check(directory)
-    if json_:
-        terminal.print_json({"ok": True, "files": manifest["files"]})
+    files = check(directory)["files"]
+    if as_json:
+        terminal.print_json({"ok": True, "files": files})
         return
-    table = terminal.new_table("file", "bytes", "SHA-256", right=(1,))
-    for name, entry in manifest["files"].items():
-        table.add_row(name, f"{entry['bytes']:,}", entry["sha256"])
-    terminal.out().print(table)
-    terminal.out().print(f"{directory}: whole and sound.", highlight=False)
+    rows = [
+        (name, f"{entry['bytes']:,}", f"{entry['sha256'][:SHOWN_DIGITS]}…")
+        for name, entry in files.items()
+    ]
+    print_table(("file", "bytes", "SHA-256"), rows, right=(1,))
+    terminal.say(f"{directory}: OK")

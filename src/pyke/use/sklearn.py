@@ -1,13 +1,13 @@
-"""PYKE as a transformer of scikit-learn: terms in, vectors out."""
+"""PYKE as a scikit-learn transformer: terms in, vectors out."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+import inspect
 from typing import Any, Self
 
 import numpy as np
 
-from pyke.config import RDF_TYPE, Config
+from pyke.config import SETTINGS
 from pyke.core.arrays import Floats
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, MissingLibrary, PykeError, UnknownTerm, UsageError
@@ -23,89 +23,71 @@ except ImportError:
 
 UNKNOWN = ("error", "zeros")
 
+# All settings but the seed, which scikit-learn calls random_state.
+_SETTINGS = {one.name: one.default for one in SETTINGS if one.name != "seed"}
+_PARAMETERS = {"graph": None, **_SETTINGS, "unknown": "error", "random_state": 0}
+
+
+def _signature() -> inspect.Signature:
+    """The signature of PykeEmbedder, from the table of settings; scikit-learn reads it."""
+    first, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = [inspect.Parameter("self", first)]
+    for name, default in _PARAMETERS.items():
+        kind = first if name == "graph" else keyword
+        parameters.append(inspect.Parameter(name, kind, default=default))
+    return inspect.Signature(parameters)
+
 
 class PykeEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Embeds a graph; then turns terms into their vectors.
+    """Embed a graph, then transform terms to their vectors.
 
-    In a pipeline the samples are terms, and the graph is a parameter: `PykeEmbedder(graph)`. On its own, `fit` takes the graph.
-    Whatever is to be predicted must not be in the graph: leave out the triples that say it.
+    In a pipeline the samples are terms and the graph is a parameter: `PykeEmbedder(graph)`.
+    On its own, `fit` takes the graph. Remove the triples that state what you want to predict.
 
     Parameters
     ----------
-    graph : what `pyke.embed` takes; None: what `fit` is given.
-    unknown : for terms without a vector "error", or "zeros".
+    graph : the source, as for `pyke.embed`; None: `fit` receives it.
+    unknown : for terms without a vector: "error" or "zeros".
     random_state : the seed; a RandomState or None draws one.
-    dimensions, similarity, k, repellers, … : as in `pyke.Config`.
+    dimensions, similarity, k, … : every setting of `pyke.Config` except the seed.
 
     Attributes
     ----------
-    embedding_ : the `pyke.Embedding` that was made.
+    embedding_ : the resulting `pyke.Embedding`.
 
     Examples
     --------
     >>> from pyke.sklearn import PykeEmbedder
     >>> family = PykeEmbedder(dimensions=10).fit("examples/father.ttl")
-    >>> family.transform(["http://example.com/father#anna", "http://example.com/father#heinz"]).shape
-    (2, 10)
+    >>> family.transform(["http://example.com/father#anna"]).shape
+    (1, 10)
     """
 
-    def __init__(
-        self,
-        graph: Source | None = None,
-        *,
-        dimensions: int = 50,
-        similarity: str = "context",
-        k: int = 45,
-        repellers: int = 5,
-        omega: float = 1.0,
-        energy_release: float = 0.0414,
-        max_iterations: int = 1000,
-        epsilon: float = 1e-3,
-        on_error: str = "stop",
-        lenient: bool = False,
-        keep_duplicates: bool = False,
-        count_literals: bool = False,
-        type_predicate: str = RDF_TYPE,
-        threads: int = 0,
-        unknown: str = "error",
-        random_state: Any = 0,
-    ) -> None:
+    def __init__(self, graph: Source | None = None, **parameters: Any) -> None:
+        if wrong := parameters.keys() - _PARAMETERS.keys():
+            raise TypeError(f"PykeEmbedder has no parameter {min(wrong)!r}")
         self.graph = graph
-        self.dimensions = dimensions
-        self.similarity = similarity
-        self.k = k
-        self.repellers = repellers
-        self.omega = omega
-        self.energy_release = energy_release
-        self.max_iterations = max_iterations
-        self.epsilon = epsilon
-        self.on_error = on_error
-        self.lenient = lenient
-        self.keep_duplicates = keep_duplicates
-        self.count_literals = count_literals
-        self.type_predicate = type_predicate
-        self.threads = threads
-        self.unknown = unknown
-        self.random_state = random_state
+        for name, default in _PARAMETERS.items():
+            if name != "graph":
+                setattr(self, name, parameters.get(name, default))
+
+    __init__.__signature__ = _signature()  # type: ignore[attr-defined]
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803, ARG002
-        """Embeds the graph: the parameter, or X if there is none."""
+        """Embed the graph: the parameter `graph`, or X if it is None."""
         if self.unknown not in UNKNOWN:
             raise UsageError(
-                f"unknown is {self.unknown!r}; it must be one of: {', '.join(UNKNOWN)}"
+                f"`unknown` is {self.unknown!r}; it must be one of: {', '.join(UNKNOWN)}"
             )
-        known = {field.name for field in fields(Config)}
-        parameters = {
-            name: value for name, value in self.get_params(deep=False).items() if name in known
-        }
+        settings = {name: getattr(self, name) for name in _SETTINGS}
         self.embedding_: Embedding = embed(
-            X if self.graph is None else self.graph, seed=_seed(self.random_state), **parameters
+            X if self.graph is None else self.graph, seed=_seed(self.random_state), **settings
         )
         self._n_features_out = self.dimensions
         return self
 
     def transform(self, X: Any) -> Floats:  # noqa: N803
-        """The vectors of terms, given by IRI, prefixed name or label: a list, a series, an array or a frame of one column."""
+        """The vectors of terms: a list, a series, an array or a data frame with one column."""
         check_is_fitted(self, "embedding_")
         found = self.embedding_.lookup().find_all(_names(X))
         for name in found:
@@ -119,7 +101,7 @@ class PykeEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return vectors
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:  # noqa: N803
-        """The vectors of the terms X; of all terms of the graph, in the order of `embedding_.terms`, where X is the graph."""
+        """The vectors of the terms X; if X is the graph, of all `embedding_.terms`, in order."""
         self.fit(X, y)
         return self.transform(X) if self.graph is not None else np.array(self.embedding_.vectors)
 
@@ -138,14 +120,14 @@ def _seed(random_state: Any) -> int:
 
 
 def _names(terms: Any) -> list[str]:
-    """What the samples are called; one column, whatever it comes in."""
+    """The samples as strings."""
     array = np.asarray(terms, object)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != 1):
-        raise DataError(f"the terms have the shape {array.shape}; there must be one column of them")
+        raise DataError(f"the terms have shape {array.shape}; they must be one column")
     names = array.ravel().tolist()
     for row, name in enumerate(names):
         if not isinstance(name, str):
             raise DataError(
-                f"term {row} is {str(name)[:60]!r}, a {type(name).__name__}; terms are texts. Terms are counted from 0."
+                f"term {row} is {str(name)[:60]!r}, a {type(name).__name__}; it must be a string"
             )
     return names

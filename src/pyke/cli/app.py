@@ -1,0 +1,74 @@
+"""The application: commands grouped by job, options grouped by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+MAKE, USE, DATA, MEASURE, SETUP = (
+    "Make an embedding",
+    "Use an embedding",
+    "Get and inspect data",
+    "Measure",
+    "Set up",
+)
+
+
+class _Command(TyperCommand):
+    """A command whose help groups options by topic."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                topic = getattr(parameter, "rich_help_panel", None)
+                is_argument = parameter.param_type_name == "argument"
+                title = "Arguments" if is_argument else topic or "Options"
+                sections.setdefault(title, []).append(record)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+class _Group(TyperGroup):
+    """A group whose help lists commands by job, with complete descriptions."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        for job in (MAKE, USE, DATA, MEASURE, SETUP):
+            found = {name: one for name, one in self.commands.items() if job == _job(one)}
+            with formatter.section(job):
+                formatter.write_dl([(name, _summary(one)) for name, one in found.items()])
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        self.format_commands(ctx, formatter)
+        records = [parameter.get_help_record(ctx) for parameter in self.get_params(ctx)]
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in records if record is not None])
+
+
+def _job(command: Any) -> str:
+    return str(command.rich_help_panel)
+
+
+def _summary(command: Any) -> str:
+    """The first sentence of a command's help."""
+    return " ".join((command.help or "").split("\n\n")[0].split())
+
+
+app = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="Turn an RDF knowledge graph into vectors by simulating physics, and use them.",
+)
+
+
+def command(job: str, name: str | None = None) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function as a command that `pyke --help` lists under this job."""
+    return app.command(name, cls=_Command, rich_help_panel=job)
