@@ -1,4 +1,4 @@
-"""Terms ↔ ids, and the counts of a graph."""
+"""Building a graph: the ids of terms, and the counts of the census."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def counts_of(graph: Graph) -> dict[str, int]:
 
 @given(GRAPHS, st.one_of(st.none(), st.integers(0, 30)))
 @many(1000)
-def test_what_is_counted_is_what_the_oracle_counts(triples: list[Triple], cut: int | None) -> None:
+def test_the_counts_equal_those_of_the_oracle(triples: list[Triple], cut: int | None) -> None:
     documents = [triples] if cut is None else [triples[:cut], triples[cut:]]
     meant = [
         triple
@@ -93,7 +93,7 @@ def test_what_is_counted_is_what_the_oracle_counts(triples: list[Triple], cut: i
 
 @given(GRAPHS, st.randoms(use_true_random=False))
 @many(200)
-def test_the_order_of_lines_changes_no_count(
+def test_the_order_of_lines_does_not_change_counts(
     triples: list[Triple], shuffler: random.Random
 ) -> None:
     shuffled = shuffler.sample(triples, len(triples))
@@ -104,7 +104,7 @@ def test_the_order_of_lines_changes_no_count(
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_the_order_of_files_changes_no_count(tmp_path: Path, way: dict[str, Any]) -> None:
+def test_the_order_of_files_does_not_change_counts(tmp_path: Path, way: dict[str, Any]) -> None:
     draw = random.Random(1)
     paths = [tmp_path / f"{name}.nt" for name in "abc"]
     for path in paths:
@@ -129,20 +129,20 @@ def test_the_order_of_files_changes_no_count(tmp_path: Path, way: dict[str, Any]
     assert (counts[0]["duplicates"] > 0) != way["keep_duplicates"]
 
 
-def test_rdf_type_types_nothing_where_it_is_no_predicate() -> None:
-    """The id of rdf:type is below that of a predicate, which must not be taken for it."""
+def test_rdf_type_gives_no_types_unless_it_is_a_predicate() -> None:
+    """The id of rdf:type is lower than the id of the first predicate."""
     census = graph_of(as_text([(RDF_TYPE, "e:p", "e:o")])).census
     assert (census.typed_subjects, census.classes) == (0, 0)
 
 
-def test_a_term_beside_literals_only_has_no_id() -> None:
+def test_a_term_that_occurs_only_with_literals_has_no_id() -> None:
     text = as_text([("e:a", "e:p", '"1"'), ("e:b", "e:q", "e:c")])
     assert list(graph_of(text).terms) == ["e:b", "e:q", "e:c"]
     assert list(graph_of(text, count_literals=True).terms) == ["e:a", "e:p", "e:b", "e:q", "e:c"]
 
 
-def test_ids_follow_the_first_appearance_however_much_the_dictionary_grows() -> None:
-    """Enough terms to enlarge every array of the collector, spread over batches that share most of them."""
+def test_ids_follow_the_first_occurrence_while_the_dictionary_grows() -> None:
+    """Batches that share most terms, with enough terms to enlarge every array."""
     texts = [
         "".join(f"<e:{n}> <e:p> <e:{n * 7 % 9001}> .\n" for n in range(start, start + 3000))
         for start in range(0, 12000, 2000)
@@ -161,7 +161,7 @@ def test_ids_follow_the_first_appearance_however_much_the_dictionary_grows() -> 
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(LITERAL, 5)), max_size=30)
 )
 @many(100)
-def test_columns_are_sorted_alike_whether_or_not_a_row_fits_64_bits(
+def test_columns_are_sorted_equally_whether_or_not_a_row_fits_64_bits(
     rows: list[tuple[int, int, int]],
 ) -> None:
     columns = np.array(rows, np.int32).reshape(-1, 3)
@@ -172,9 +172,9 @@ def test_columns_are_sorted_alike_whether_or_not_a_row_fits_64_bits(
         assert list(zip(*(column.tolist() for column in result), strict=True)) == sorted(rows)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# A graph without some of its triples
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
+# Removing triples
+# --------------------------------------------------------------------------------------------------
 
 
 def labels_in(graph: Graph) -> dict[str, str]:
@@ -186,7 +186,7 @@ def types_in(graph: Graph) -> list[tuple[str, str]]:
 
 
 def dropping(graph: Graph, gone: Collection[Triple]) -> NDArray[np.bool_]:
-    """Which rows of a graph are these triples between terms."""
+    """Mask of the rows that have these triples."""
     rows = zip(graph.subjects, graph.predicate_ids, graph.objects, strict=True)
     return np.array(
         [
@@ -204,7 +204,7 @@ def dropping(graph: Graph, gone: Collection[Triple]) -> NDArray[np.bool_]:
     st.sampled_from([RDF_TYPE, "e:p"]),
 )
 @many(120)
-def test_a_graph_without_some_triples_is_that_of_a_file_without_their_lines(
+def test_removing_triples_equals_reading_a_file_without_their_lines(
     triples: list[Triple], labelled: list[str], draw: random.Random, type_predicate: str
 ) -> None:
     lines = triples + [(node, LABEL, f'"the name of {node}"') for node in labelled]
@@ -251,7 +251,7 @@ def test_a_graph_without_some_triples_is_that_of_a_file_without_their_lines(
 
 @given(GRAPHS)
 @many(100)
-def test_a_graph_without_nothing_is_the_same_graph(triples: list[Triple]) -> None:
+def test_removing_no_triples_gives_the_same_graph(triples: list[Triple]) -> None:
     graph = graph_of(as_text(triples))
     same, new_ids = changes.remove_triples(graph, np.zeros(len(graph), bool), RDF_TYPE)
     assert list(same.terms) == list(graph.terms)
@@ -261,8 +261,8 @@ def test_a_graph_without_nothing_is_the_same_graph(triples: list[Triple]) -> Non
         assert (getattr(same, name) == getattr(graph, name)).all(), name
 
 
-def test_the_census_of_a_smaller_graph_still_adds_up() -> None:
-    """statements = triples + literals left out + duplicates; and dropping says nothing about the census of the whole graph."""
+def test_the_census_adds_up_after_triples_are_removed() -> None:
+    """The counts still sum up to the statements; the census of the first graph is unchanged."""
     graph = graph_of(
         as_text(
             [
@@ -286,7 +286,7 @@ def test_the_census_of_a_smaller_graph_still_adds_up() -> None:
 
 @given(GRAPHS, st.sampled_from([RDF_TYPE, "e:p", "e:nowhere"]))
 @many(100)
-def test_typing_triples_are_those_of_the_predicate_whose_object_is_no_literal(
+def test_typing_triples_have_the_type_predicate_and_no_literal_object(
     triples: list[Triple], type_predicate: str
 ) -> None:
     for way in WAYS:
@@ -302,13 +302,13 @@ def test_typing_triples_are_those_of_the_predicate_whose_object_is_no_literal(
         )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Blank nodes and labels
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
-def test_blank_nodes_without_a_label_are_named_alike_in_every_run(tmp_path: Path) -> None:
-    """pyoxigraph gives them random labels, of which one in seventeen is shorter than 32 digits: hence so many."""
+def test_blank_nodes_without_a_label_get_the_same_names_in_every_run(tmp_path: Path) -> None:
+    """Many of them, as one in seventeen of pyoxigraph's random labels has fewer than 32 digits."""
     path = tmp_path / "a.ttl"
     path.write_text("<e:a> <e:p> _:named, " + ", ".join("[ <e:q> [] ]" for _ in range(200)) + ".")
     first, second = (list(Run([path], Config(threads=1)).read().terms) for _ in range(2))
@@ -317,7 +317,7 @@ def test_blank_nodes_without_a_label_are_named_alike_in_every_run(tmp_path: Path
     assert "_:named" in first
 
 
-def test_a_label_that_somebody_wrote_stays_apart_from_the_generated_ones(tmp_path: Path) -> None:
+def test_a_written_label_differs_from_generated_labels(tmp_path: Path) -> None:
     path = tmp_path / "a.ttl"
     path.write_text("<e:a> <e:p> _:anon0, _:anon1, [], [] .")
     terms = list(Run([path], Config(threads=1)).read().terms)
@@ -341,10 +341,10 @@ def test_a_label_that_somebody_wrote_stays_apart_from_the_generated_ones(tmp_pat
     ],
 )
 @pytest.mark.parametrize("predicate", [LABEL, PREF_LABEL])
-def test_a_label_is_english_before_untagged_before_any_other(
+def test_labels_prefer_english_then_no_language_then_others(
     predicate: str, literals: list[str], best: str
 ) -> None:
-    """The neighbours' labels, on both sides, must not run into it."""
+    """The labels before and after it do not overlap it."""
     around = [("e:a", LABEL, '"before"'), ("e:b", "e:p", "e:a"), ("e:c", "e:p", "e:a")]
     text = as_text(
         [*around, *[("e:b", predicate, literal) for literal in literals], ("e:c", LABEL, '"after"')]
@@ -355,7 +355,7 @@ def test_a_label_is_english_before_untagged_before_any_other(
     assert (np.diff(graph.labelled) > 0).all()
 
 
-def test_labels_of_terms_that_do_not_count_are_left_out() -> None:
+def test_labels_of_terms_without_counted_triples_are_dropped() -> None:
     graph = graph_of(
         as_text(
             [
@@ -370,9 +370,9 @@ def test_labels_of_terms_that_do_not_count_are_left_out() -> None:
     assert [graph.terms[i] for i in graph.labelled] == ["e:b"]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Terms
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @given(
@@ -390,25 +390,25 @@ def test_terms_find_every_term_and_nothing_else(names: list[str], other: str) ->
 
 
 @pytest.mark.parametrize("absent", ["e:b", "e:", "", "e:a\n", "e:a\ne:bc", "\udcff", "e:\ud800"])
-def test_a_term_that_is_not_there_is_unknown(absent: str) -> None:
-    """Also one that is no Unicode text: so the command line hands on bytes that it cannot decode."""
+def test_a_missing_term_is_unknown(absent: str) -> None:
+    """Including invalid Unicode: the command line passes undecodable bytes as surrogates."""
     terms = Terms.of(["e:a", "e:bc"])
     assert absent not in terms
     with pytest.raises(UnknownTerm, match="no term"):
         terms.id(absent)
 
 
-def test_something_that_is_no_text_is_no_term() -> None:
+def test_a_value_that_is_not_a_string_is_not_a_term() -> None:
     assert 0 not in Terms.of(["e:a"])
     assert b"e:a" not in Terms.of(["e:a"])
 
 
-def test_texts_count_from_the_end_and_come_in_slices() -> None:
+def test_texts_support_negative_positions_and_slices() -> None:
     texts = Texts.of(["a", "b", ""])
     assert (texts[-1], texts[:2], texts[::-1]) == ("", ["a", "b"], ["", "b", "a"])
 
 
 @pytest.mark.parametrize("at", [-3, 2])
-def test_there_are_no_texts_beyond_the_ends(at: int) -> None:
+def test_a_position_out_of_range_is_an_index_error(at: int) -> None:
     with pytest.raises(IndexError):
         Texts.of(["a", ""])[at]

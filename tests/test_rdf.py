@@ -1,4 +1,7 @@
-"""Reading: every syntax gives the same graph, the fast path agrees with pyoxigraph, and bad input is told by file and line."""
+"""Reading: every syntax gives the same graph, and the tokenizer agrees with pyoxigraph.
+
+Errors name the file and line of invalid input.
+"""
 
 from __future__ import annotations
 
@@ -37,19 +40,19 @@ from pyke.graph import batches
 from pyke.graph.graph import Census
 from pyke.pipeline import Run, embed_to, read_census
 from pyke.pipeline.embed import embed
-from pyke.read import find, tokenize
+from pyke.read import find, problems, tokenize
 from pyke.read import lines as lines_module
 
 
 @pytest.fixture
 def fixed_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same seed in each reading, so that the keys of literals can be compared."""
+    """Use the same seed each time, which makes the keys of literals comparable."""
     monkeypatch.setattr("secrets.randbits", lambda bits: 12345)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The fast path agrees with pyoxigraph
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
+# The tokenizer agrees with pyoxigraph
+# --------------------------------------------------------------------------------------------------
 
 AGREEING = [(name, text, "nt") for name, text in LINES.items()] + [
     (name, text, "nq") for name, text in (LINES | QUADS).items()
@@ -62,7 +65,7 @@ FORMATS = {"nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS}
     [row[1:] for row in AGREEING],
     ids=[f"{name}, {extension}" for name, _, extension in AGREEING],
 )
-def test_the_fast_path_agrees_with_pyoxigraph(text: str, extension: str, tmp_path: Path) -> None:
+def test_the_tokenizer_agrees_with_pyoxigraph(text: str, extension: str, tmp_path: Path) -> None:
     content = text.encode(errors="surrogateescape")
     assert_agrees(
         read(written(tmp_path / f"x.{extension}", content)),
@@ -72,7 +75,7 @@ def test_the_fast_path_agrees_with_pyoxigraph(text: str, extension: str, tmp_pat
 
 @pytest.mark.parametrize("extension", ["nt", "nq"])
 @pytest.mark.parametrize("line", REFUSED.values(), ids=REFUSED)
-def test_what_pyoxigraph_refuses_is_refused_with_its_line(
+def test_lines_that_pyoxigraph_refuses_are_errors_with_their_line_number(
     line: str | bytes, extension: str, tmp_path: Path
 ) -> None:
     bad = line.encode() if isinstance(line, str) else line
@@ -91,12 +94,12 @@ def test_what_pyoxigraph_refuses_is_refused_with_its_line(
 @pytest.mark.parametrize(
     "text", ["<a:> <b:> <c:> <g:> .", "<a:> <b:> <c:> <g:> <h:> .", '<a:> <b:> <c:> "g" .']
 )
-def test_a_fourth_element_is_refused_where_it_does_not_belong(text: str, tmp_path: Path) -> None:
+def test_graph_names_are_invalid_in_ntriples(text: str, tmp_path: Path) -> None:
     with pytest.raises(SyntaxProblem, match=r"x\.nt:1: "):
         read(written(tmp_path / "x.nt", text))
 
 
-def test_a_byte_order_mark_is_passed_over_in_every_syntax(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_skipped_in_every_syntax(tmp_path: Path) -> None:
     for extension, content in _family_in_every_syntax().items():
         plain = read(written(tmp_path / f"plain{extension}", content))
         marked = read(written(tmp_path / f"marked{extension}", b"\xef\xbb\xbf" + content))
@@ -115,7 +118,7 @@ def test_very_long_lines_are_read(length: int, tmp_path: Path) -> None:
 
 
 def _many_lines(count: int) -> str:
-    """Lines of all kinds, also those that pyoxigraph decides, with more different terms than one batch holds."""
+    """Lines of all kinds, some for pyoxigraph, with more terms than fit into one batch."""
     kinds = (
         "<http://e/s{0}> <http://e/p{1}> <http://e/o{0}> .",
         '_:b{0} <http://e/p{1}> "value {1}"@en .',
@@ -131,11 +134,11 @@ def _many_lines(count: int) -> str:
 @pytest.mark.parametrize(
     ("block", "threads"), [(64, 1), (4096, 2), (1 << 19, 1), (1 << 19, 2), (1 << 19, 4)]
 )
-def test_blocks_and_threads_change_nothing(
+def test_block_size_and_threads_do_not_change_the_result(
     block: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = _many_lines(2_000 if block < 1 << 19 else 25_000)
-    monkeypatch.setattr(lines_module, "BLOCK", block)
+    monkeypatch.setattr(lines_module, "BLOCK_SIZE", block)
     reading = read(written(tmp_path / "x.nt", text), threads=threads)
     assert_agrees(reading, pyoxigraph.parse(text.encode(), format=RdfFormat.N_TRIPLES))
 
@@ -153,40 +156,40 @@ SHORTEST = {
 
 
 @pytest.mark.parametrize(("line", "parameters"), SHORTEST.values(), ids=SHORTEST)
-def test_the_shortest_statements_fit_into_the_room_that_is_made_for_them(
+def test_the_shortest_statements_fit_into_a_batch(
     line: str, parameters: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Kernels do not check bounds. Here they get more room than they ask for, so that writing too far is seen and not fatal.
-    batches = _with_spare_room(monkeypatch)
+    # Kernels do not check bounds. Larger batches detect a write beyond the end of the normal ones.
+    batches = _with_larger_batches(monkeypatch)
     written(tmp_path / "x.nt", line * 500)
     written(tmp_path / "y.nt", line * 500)
-    read(
-        tmp_path / "x.nt", tmp_path / "y.nt", **parameters
-    )  # two documents: blank nodes get a prefix
-    _assert_room_sufficed(batches)
+    # With two documents, blank nodes get a prefix.
+    read(tmp_path / "x.nt", tmp_path / "y.nt", **parameters)
+    _assert_batches_were_large_enough(batches)
 
 
 @pytest.mark.parametrize("shift", range(4))
-def test_a_batch_that_fills_up_inside_a_line_leaves_room_for_the_rest(
+def test_a_batch_that_becomes_full_within_a_line_has_space_for_the_line(
     shift: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batches = _with_spare_room(monkeypatch)
-    # Old Macs end lines by a carriage return: such lines come as one, which pyoxigraph decides. At one of these the batch is full.
+    batches = _with_larger_batches(monkeypatch)
+    # Lines that end in a carriage return come as one line, which pyoxigraph parses. The batch
+    # becomes full at such a line. `shift` moves that place to each of four positions.
     text = (
         "".join(f"<a:{i}> <b:> <c:{i}> .\r<a:x{i}> <b:> <c:x{i}> .\n" for i in range(4_500))
         + "<a:> <b:> <c:> .\n" * 1_000
     )
-    text = (
-        "".join(f"<a:> <b:> <y:{i}> .\n" for i in range(shift)) + text
-    )  # at each of four places, for it to be the wrong one
+    text = "".join(f"<a:> <b:> <y:{i}> .\n" for i in range(shift)) + text
     reading = read(written(tmp_path / "x.nt", text))
     assert_agrees(reading, pyoxigraph.parse(text.encode(), format=RdfFormat.N_TRIPLES))
     assert len(batches) > 1
-    _assert_room_sufficed(batches)
+    _assert_batches_were_large_enough(batches)
 
 
-def _with_spare_room(monkeypatch: pytest.MonkeyPatch) -> list[tuple[batches.Batch, batches.Batch]]:
-    """Has batches made too large; the list pairs them with those of the right size."""
+def _with_larger_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> list[tuple[batches.Batch, batches.Batch]]:
+    """Make batches larger; the list pairs each with a batch of the normal size."""
     made: list[tuple[batches.Batch, batches.Batch]] = []
     new_batch = tokenize.new_batch
 
@@ -198,7 +201,7 @@ def _with_spare_room(monkeypatch: pytest.MonkeyPatch) -> list[tuple[batches.Batc
     return made
 
 
-def _assert_room_sufficed(made: Sequence[tuple[batches.Batch, batches.Batch]]) -> None:
+def _assert_batches_were_large_enough(made: Sequence[tuple[batches.Batch, batches.Batch]]) -> None:
     assert made
     for used, planned in made:
         state = used.state
@@ -220,7 +223,7 @@ def test_blank_nodes_belong_to_their_document(tmp_path: Path) -> None:
     assert len(subjects) == 3
     assert read_census([str(path) for path in paths], Config()).blank_nodes == 9
     assert {s for s, _, _ in read(paths[0]).statements} == {"_:x"}
-    # Labels that look like prefixed ones of another document are still others.
+    # A label that looks like a prefixed label of another document is a different blank node.
     first = written(tmp_path / "d.nt", "_:d1_x <p:> _:y .\n")
     assert (
         len(
@@ -242,7 +245,7 @@ def test_blank_nodes_belong_to_their_document(tmp_path: Path) -> None:
         ("x.jsonld", "[" + ",".join(['{"http://e/p": {"@id": "http://e/o"}}'] * 200) + "]"),
     ],
 )
-def test_nodes_without_a_label_have_the_same_names_in_every_reading(
+def test_blank_nodes_without_a_label_get_the_same_names_each_time(
     name: str, text: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path / name, text)
@@ -251,7 +254,7 @@ def test_nodes_without_a_label_have_the_same_names_in_every_reading(
     assert len(first) == 202
 
 
-def test_triple_terms_are_counted_and_left_out(tmp_path: Path) -> None:
+def test_triple_terms_are_counted_and_skipped(tmp_path: Path) -> None:
     text = "<a:> <b:> <<( <c:> <d:> <e:> )>> .\n<a:> <b:> <c:> .\n"
     for name in ("x.nt", "x.nq", "x.ttl", "x.trig"):
         census = read_census(written(tmp_path / name, text), Config())
@@ -263,9 +266,9 @@ def test_triple_terms_are_counted_and_left_out(tmp_path: Path) -> None:
         ), name
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Every syntax and compression, every way to name inputs
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
+# Syntaxes, compressions and kinds of inputs
+# --------------------------------------------------------------------------------------------------
 
 GRAPH = """<http://e/a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://e/C> .
 <http://e/a> <http://e/knows> <http://e/b> .
@@ -317,7 +320,7 @@ def _family_in_every_syntax() -> dict[str, bytes]:
 
 
 def _graph_of(*inputs: str | Path, **parameters: Any) -> set[Statement]:
-    """The triples through ids, as the embedding sees them."""
+    """The triples of the graph, by name."""
     graph = Run(list(inputs), Config(**parameters)).read()
     terms = list(graph.terms)
     return {
@@ -330,9 +333,7 @@ def _graph_of(*inputs: str | Path, **parameters: Any) -> set[Statement]:
 @pytest.mark.parametrize(
     "extension", [".nt", ".nq", ".ttl", ".trig", ".rdf", ".jsonld", ".tsv", ".csv"]
 )
-def test_the_same_graph_comes_out_of_every_syntax_and_compression(
-    extension: str, tmp_path: Path
-) -> None:
+def test_every_syntax_and_compression_gives_the_same_graph(extension: str, tmp_path: Path) -> None:
     expected = read(written(tmp_path / "expected.nt", GRAPH))
     assert (len(expected.nodes), len(expected.literals)) == (6, 4)
     content = _family_in_every_syntax()[extension]
@@ -341,14 +342,14 @@ def test_the_same_graph_comes_out_of_every_syntax_and_compression(
             path = written(tmp_path / name, pack(content))
             assert canonical(read(path).statements) == canonical(expected.statements), name
         assert canonical(_graph_of(path)) == canonical(expected.nodes), path
-    # The first bytes tell a compression that the name does not.
+    # The first bytes determine the compression if the name does not.
     assert canonical(
         read(written(tmp_path / f"hidden{extension}", gzip.compress(content))).statements
     ) == canonical(expected.statements)
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
-def test_archives_of_several_members_are_read_to_their_end(suffix: str, tmp_path: Path) -> None:
+def test_archives_with_several_members_are_read_completely(suffix: str, tmp_path: Path) -> None:
     members = [
         PACK[suffix](f"<a:{i}> <b:> <c:".encode()) + PACK[suffix](f"{i}> .\n".encode())
         for i in range(5)
@@ -358,7 +359,7 @@ def test_archives_of_several_members_are_read_to_their_end(suffix: str, tmp_path
     ] == [f"a:{i}" for i in range(5)]
 
 
-def test_other_extensions_of_a_syntax_are_known(tmp_path: Path) -> None:
+def test_all_extensions_of_a_syntax_are_recognised(tmp_path: Path) -> None:
     contents = _family_in_every_syntax()
     others = {
         ".ntriples": ".nt",
@@ -388,7 +389,7 @@ def test_the_format_overrides_the_extension(tmp_path: Path) -> None:
             ), (form, name)
 
 
-def test_directories_are_read_with_all_below_them_and_globs_with_all_they_match(
+def test_directories_are_read_recursively_and_globs_match_several_files(
     tmp_path: Path,
 ) -> None:
     for name, content in (
@@ -410,7 +411,7 @@ def test_directories_are_read_with_all_below_them_and_globs_with_all_they_match(
     assert subjects(f"{folder}/b.nt", f"{folder}/a.ttl", f"{folder}/b.nt") == ["b:", "a:", "b:"]
 
 
-def test_a_name_with_the_characters_of_a_glob_is_a_file_first(tmp_path: Path) -> None:
+def test_an_existing_file_name_takes_precedence_over_a_glob(tmp_path: Path) -> None:
     assert read(written(tmp_path / "x[1]*.nt", "<a:> <b:> <c:> .")).nodes == [("a:", "b:", "c:")]
 
 
@@ -427,15 +428,15 @@ def test_standard_input_is_read_with_a_format(
 def test_standard_input_needs_a_format_and_is_named_in_errors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(UsageError, match="--format"):
+    with pytest.raises(UsageError, match='`format="ntriples"`'):
         read("-")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"<a:> <b:> <c:> .\nx\n")))
     with pytest.raises(SyntaxProblem, match="standard input:2: "):
         read("-", format="nt")
 
 
-def test_a_pipe_named_as_a_file_is_read_from_its_first_byte() -> None:
-    # What a shell passes for <(zcat x.nt.gz): looking into it for a compression must not swallow its start.
+def test_a_named_pipe_is_read_from_its_first_byte() -> None:
+    # A shell passes such a pipe for <(zcat x.nt.gz). Its first bytes can be read only once.
     out, into = os.pipe()
     with open(into, "wb") as pipe:
         pipe.write(b"<a:> <b:> <c:> .\n")
@@ -445,7 +446,7 @@ def test_a_pipe_named_as_a_file_is_read_from_its_first_byte() -> None:
         os.close(out)
 
 
-def test_mixed_syntaxes_are_one_graph_whatever_their_order(tmp_path: Path) -> None:
+def test_files_of_different_syntaxes_form_one_graph_in_any_order(tmp_path: Path) -> None:
     contents = _family_in_every_syntax()
     paths = [
         written(tmp_path / f"x{extension}", contents[extension])
@@ -456,13 +457,13 @@ def test_mixed_syntaxes_are_one_graph_whatever_their_order(tmp_path: Path) -> No
     for order in itertools.islice(itertools.permutations(paths), 0, 24, 7):
         triples = _graph_of(*order)
         assert {row for row in triples if "_:" not in "".join(row)} == named
-        assert len(triples) == 3 + 4 * 3  # the blank nodes of each file are its own
+        assert len(triples) == 3 + 4 * 3  # files do not share blank nodes
     assert (
         read_census([str(path) for path in paths], Config()).duplicates == 3 * 3 + 3 * 3
     )  # and the literals beside IRIs are not
 
 
-# Two have relative IRIs, so a base is given for them; none needs lenient reading.
+# Two have relative IRIs and need a base. None needs lenient reading.
 NEED_BASE = ("iswc-2012-complete.rdf", "w3c-turtle-earl.jsonld.gz", "w3c-turtle-earl.ttl")
 SAMPLES = {
     "Brick-1.4.ttl": 60_604,
@@ -499,13 +500,13 @@ def test_real_lines_agree_with_pyoxigraph(name: str, data: Path) -> None:
     assert_agrees(read(path), pyoxigraph.parse(path=path))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Bad input
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
+# Invalid input
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["missing.nt", "missing/*.nt", "-missing"])
-def test_a_missing_file_is_no_input(
+def test_a_missing_file_is_an_error(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -514,21 +515,19 @@ def test_a_missing_file_is_no_input(
     assert caught.value.exit_code == 66
 
 
-def test_no_input_at_all_is_told() -> None:
-    with pytest.raises(NoInput, match="at least one file"):
+def test_no_input_is_an_error() -> None:
+    with pytest.raises(NoInput, match="no input: pass a file"):
         read()
 
 
-def test_a_file_that_cannot_be_opened_is_no_input(
-    family: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_file_is_an_error(family: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = find.find_documents([family])
     family.unlink()
     with pytest.raises(NoInput, match=re.escape(str(family))):
         list(tokenize.read_batches(found, Config(), Census(), Progress()))
 
 
-def test_a_link_to_nowhere_in_a_directory_is_no_input(tmp_path: Path) -> None:
+def test_a_broken_link_in_a_directory_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.nt").symlink_to(tmp_path / "gone.nt")
     with pytest.raises(NoInput, match=re.escape("x.nt")):
         read(tmp_path)
@@ -543,7 +542,7 @@ def test_a_file_without_triples_cannot_be_embedded(content: str, tmp_path: Path)
 
 
 def _pseudo_random(count: int) -> bytes:
-    """Lines that pack badly, so that archives have several blocks."""
+    """Lines that compress badly: their archives have several blocks."""
     return b"".join(
         b"<a:%x> <b:> <c:%x> .\n" % (i * 2654435761 % 2**32, i * 40503 % 65537)
         for i in range(count)
@@ -552,7 +551,7 @@ def _pseudo_random(count: int) -> bytes:
 
 @pytest.mark.parametrize("extension", [".nt", ".ttl", ".tsv", ".jsonld", ".rdf"])
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
-def test_a_truncated_archive_is_told(suffix: str, extension: str, tmp_path: Path) -> None:
+def test_a_truncated_archive_is_an_error(suffix: str, extension: str, tmp_path: Path) -> None:
     content = {
         ".tsv": _pseudo_random(5000).replace(b" .\n", b"\n").replace(b" ", b"\t"),
         ".jsonld": b"["
@@ -565,7 +564,7 @@ def test_a_truncated_archive_is_told(suffix: str, extension: str, tmp_path: Path
     packed = PACK[suffix](content)
     path = tmp_path / f"x{extension}{suffix}"
     for length in (len(packed) // 2, len(packed) - 1):
-        for on_error in ("stop", "skip"):  # an archive cut off is not one bad line among good ones
+        for on_error in ("stop", "skip"):  # a truncated archive is more than an invalid line
             with pytest.raises(DataError, match=re.escape(str(path))) as caught:
                 read(written(path, packed[:length]), on_error=on_error)
             assert not isinstance(caught.value, SyntaxProblem), (
@@ -576,7 +575,7 @@ def test_a_truncated_archive_is_told(suffix: str, extension: str, tmp_path: Path
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
 @pytest.mark.parametrize("extension", [".nt", ".ttl"])
-def test_a_damaged_archive_is_told(suffix: str, extension: str, tmp_path: Path) -> None:
+def test_a_damaged_archive_is_an_error(suffix: str, extension: str, tmp_path: Path) -> None:
     pack = (
         PACK[suffix] if suffix != ".zst" else zstandard.ZstdCompressor(write_checksum=True).compress
     )
@@ -590,7 +589,7 @@ def test_a_damaged_archive_is_told(suffix: str, extension: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
-def test_a_plain_file_named_as_an_archive_is_told(suffix: str, tmp_path: Path) -> None:
+def test_a_plain_file_with_the_name_of_an_archive_is_an_error(suffix: str, tmp_path: Path) -> None:
     path = written(tmp_path / f"x.nt{suffix}", GRAPH)
     with pytest.raises(DataError, match=re.escape(str(path))):
         read(path)
@@ -607,36 +606,38 @@ def test_a_binary_file_is_refused(extension: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x", "x.gz", "x.nt.zip", "x.nt.bak"])
-def test_an_extension_that_tells_no_syntax_is_refused(name: str, tmp_path: Path) -> None:
+def test_an_unknown_extension_is_an_error(name: str, tmp_path: Path) -> None:
     path = written(tmp_path / name, GRAPH)
-    with pytest.raises(UsageError, match=re.escape(str(path)) + ".*--format") as caught:
+    with pytest.raises(UsageError, match=re.escape(str(path)) + ".*`format`") as caught:
         read(path)
     assert caught.value.exit_code == 2
 
 
-def test_a_format_that_does_not_exist_is_refused(family: Path) -> None:
+def test_an_unknown_format_is_an_error(family: Path) -> None:
     with pytest.raises(UsageError, match=r"'n3'.*turtle"):
         read(family, format="n3")
 
 
-def test_turtle_named_as_ntriples_is_refused_with_a_hint(tmp_path: Path) -> None:
+def test_turtle_with_the_extension_of_ntriples_is_an_error_that_suggests_format(
+    tmp_path: Path,
+) -> None:
     path = written(tmp_path / "x.nt", "# a comment\n@prefix e: <http://e/> .\ne:a e:b e:c .\n")
     with pytest.raises(
-        SyntaxProblem, match=re.escape(f"{path}:2: ") + ".*Read as ntriples; --format"
+        SyntaxProblem, match=re.escape(f"{path}:2: ") + ".*Read as ntriples; set `format`"
     ):
         read(path)
 
 
-def test_an_empty_directory_is_no_input(tmp_path: Path) -> None:
+def test_an_empty_directory_is_an_error(tmp_path: Path) -> None:
     written(tmp_path / "sub" / "notes.txt", "x")
     with pytest.raises(NoInput, match=re.escape(str(tmp_path))):
         read(tmp_path)
 
 
-def test_an_unreadable_directory_is_no_input(
+def test_an_unreadable_directory_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Permissions do not stop root, who may run the tests.
+    # Root, who may run the tests, can read every directory.
     written(tmp_path / "x.nt", GRAPH)
     (tmp_path / "locked").mkdir()
     scandir = os.scandir
@@ -686,7 +687,7 @@ def test_relative_iris_need_a_base(extension: str, tmp_path: Path) -> None:
     ]
 
 
-def test_relative_iris_of_jsonld_take_the_base(tmp_path: Path) -> None:
+def test_relative_iris_of_jsonld_are_resolved_with_the_base(tmp_path: Path) -> None:
     path = written(tmp_path / "x.jsonld", '{"@id": "a", "http://e/p": {"@id": "b"}}')
     assert read(path, base="http://base/x/").nodes == [
         ("http://base/x/a", "http://e/p", "http://base/x/b")
@@ -694,13 +695,13 @@ def test_relative_iris_of_jsonld_take_the_base(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("extension", [".ttl", ".trig", ".rdf", ".jsonld"])
-def test_a_base_that_is_no_iri_is_refused(extension: str, tmp_path: Path) -> None:
+def test_a_base_that_is_not_an_iri_is_refused(extension: str, tmp_path: Path) -> None:
     content = RELATIVE.get(extension, '{"@id": "a", "http://e/p": {"@id": "b"}}')
     with pytest.raises(PykeError, match="not an iri"):
         read(written(tmp_path / f"x{extension}", content), base="not an iri")
 
 
-def test_lenient_reading_keeps_odd_iris(tmp_path: Path) -> None:
+def test_lenient_reading_keeps_invalid_iris(tmp_path: Path) -> None:
     for name, content in (
         ("x.nt", "<http://e/a b> <b:> <c> .\n"),
         ("x.ttl", "<http://e/a b> <b:> <http://e/%> ."),
@@ -716,7 +717,7 @@ def test_lenient_reading_keeps_odd_iris(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_skipping_counts_bad_lines_and_lists_the_first_with_their_numbers(
+def test_skipping_counts_invalid_lines_and_lists_the_first_with_their_numbers(
     threads: int, tmp_path: Path
 ) -> None:
     lines = [f"<http://e/s{i}> <http://e/p> <http://e/o{i}> ." for i in range(60_000)]
@@ -724,7 +725,7 @@ def test_skipping_counts_bad_lines_and_lists_the_first_with_their_numbers(
     for i in bad:
         lines[i] = "this is no triple"
     path = written(tmp_path / "x.nt", "\n".join(lines))
-    assert path.stat().st_size > 4 * lines_module.BLOCK
+    assert path.stat().st_size > 4 * lines_module.BLOCK_SIZE
     reading = read(path, on_error="skip", threads=threads)
     assert len(reading.nodes) == 60_000 - len(bad)
     assert [problem.place for problem in reading.census.problems] == [
@@ -751,12 +752,12 @@ def test_only_the_first_problems_are_kept_but_all_are_counted(tmp_path: Path) ->
     ).census
     assert census.errors == 1_003
     assert [problem.place for problem in census.problems] == [
-        f"{tmp_path / 'x.nt'}:{i}" for i in range(1, tokenize.PROBLEMS_KEPT + 1)
+        f"{tmp_path / 'x.nt'}:{i}" for i in range(1, problems.PROBLEMS_KEPT + 1)
     ]
 
 
 @pytest.mark.parametrize("extension", [".ttl", ".trig"])
-def test_skipping_goes_on_behind_an_error_in_turtle(extension: str, tmp_path: Path) -> None:
+def test_skipping_continues_after_an_error_in_turtle(extension: str, tmp_path: Path) -> None:
     path = written(
         tmp_path / f"x{extension}",
         "@prefix e: <http://e/> .\ne:a e:p e:b .\ne:a e:p <a b> .\ne:c e:p e:d .\n",
@@ -769,7 +770,7 @@ def test_skipping_goes_on_behind_an_error_in_turtle(extension: str, tmp_path: Pa
     assert [problem.place for problem in reading.census.problems] == [f"{path}:3"]
 
 
-def test_skipping_keeps_what_stands_in_front_of_an_error_in_xml(tmp_path: Path) -> None:
+def test_skipping_keeps_statements_before_an_error_in_xml(tmp_path: Path) -> None:
     text = (
         XML.replace('"a"', '"http://e/a"')
         .replace('"b"', '"http://e/b"')
@@ -795,16 +796,16 @@ TABLES = {
     "literal predicate": ('a\t"b"\tc\n', "literal.tsv:1: "),
     "open literal": ('a\tb\t"c\n', "open.tsv:1: "),
     "open IRI": ("a\tb\t<c\n", "open.tsv:1: "),
-    "bad escape": ('s\tp\to\n\na\tb\t"\\q"\n', "bad.tsv:3: "),
-    "bad language": ('a\tb\t"c"@e1\n', "bad.tsv:1: "),
-    "bad blank node": ("a\tb\t_:-\n", "bad.tsv:1: "),
+    "invalid escape": ('s\tp\to\n\na\tb\t"\\q"\n', "invalid.tsv:3: "),
+    "invalid language": ('a\tb\t"c"@e1\n', "invalid.tsv:1: "),
+    "invalid blank node": ("a\tb\t_:-\n", "invalid.tsv:1: "),
     "comma, two columns": ("a,b,c\nd,e\n", "comma,.csv:2: 2 columns"),
     "comma, open quotation": ('a,b,c\na,b,"c\n', "comma,.csv:2: "),
 }
 
 
 @pytest.mark.parametrize(("text", "message"), TABLES.values(), ids=TABLES)
-def test_tables_that_are_none_are_refused_with_their_line(
+def test_invalid_tables_are_errors_with_a_line_number(
     text: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SyntaxProblem, match=re.escape(str(tmp_path / message))):
@@ -814,11 +815,10 @@ def test_tables_that_are_none_are_refused_with_their_line(
 @pytest.mark.parametrize(
     "header", ["subject\tpredicate\tobject", "Head\tRelation\tTail", "\ufeffs\tp\to", "h\tr\tt\r"]
 )
-def test_the_header_of_a_table_is_passed_over(header: str, tmp_path: Path) -> None:
+def test_the_header_of_a_table_is_skipped(header: str, tmp_path: Path) -> None:
     assert read(written(tmp_path / "x.tsv", f"{header}\na\tb\tc\n")).nodes == [("a", "b", "c")]
-    assert (
-        len(read(written(tmp_path / "y.tsv", "a\tb\tc\ns\tp\to\n")).nodes) == 2
-    )  # only as the first line
+    # A header in a later line is a row.
+    assert len(read(written(tmp_path / "y.tsv", "a\tb\tc\ns\tp\to\n")).nodes) == 2
 
 
 @pytest.mark.parametrize("character", ["\u2028", "\u0085", "\x0b", "\x0c", "\x1c", "\u00a0"])
@@ -841,7 +841,7 @@ BAD_BYTES = {
 
 
 @pytest.mark.parametrize("extension", BAD_BYTES)
-def test_bad_utf8_is_told_with_its_line(extension: str, tmp_path: Path) -> None:
+def test_invalid_utf8_is_an_error_with_a_line_number(extension: str, tmp_path: Path) -> None:
     path = written(tmp_path / f"x{extension}", BAD_BYTES[extension])
     with pytest.raises(SyntaxProblem, match=re.escape(f"{path}:2: ")):
         read(path)
@@ -873,26 +873,26 @@ def test_reading_can_stop_early(tmp_path: Path) -> None:
     assert set(threading.enumerate()) <= before
 
 
-ODD = {
+UNWRITABLE = {
     "an IRI like a blank node": "<_:x>",
     "an empty IRI": "<>",
     "an IRI that ends its line": "<a:o\\u003E\\u0020.\\u0020#>",
 }
 
 
-@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("iri", UNWRITABLE.values(), ids=UNWRITABLE)
 @pytest.mark.parametrize("name", ["x.nt", "x.nq", "x.ttl", "x.trig"])
-def test_iris_that_could_be_taken_for_something_else_are_refused_even_leniently(
-    name: str, odd: str, tmp_path: Path
+def test_iris_that_nquads_cannot_represent_are_refused_also_if_lenient(
+    name: str, iri: str, tmp_path: Path
 ) -> None:
-    path = written(tmp_path / name, f"_:x <a:p> <a:o> .\n<a:s> <a:p> {odd} .\n")
+    path = written(tmp_path / name, f"_:x <a:p> <a:o> .\n<a:s> <a:p> {iri} .\n")
     with pytest.raises(SyntaxProblem):
         read(path, lenient=True)
     assert read(path, lenient=True, on_error="skip").census.errors == 1
 
 
-def test_a_line_does_not_become_valid_by_what_stands_before_it(tmp_path: Path) -> None:
-    """The tokenizer guesses terms from the lines before: a blank node in angle brackets is none of them."""
+def test_the_validity_of_a_line_does_not_depend_on_earlier_lines(tmp_path: Path) -> None:
+    """The tokenizer guesses terms of earlier lines, but <_:x> is not the blank node _:x."""
     path = written(
         tmp_path / "x.nt",
         "_:x <a:p> _:x .\n<_:x> <a:p> <_:x> .\n_:x <a:p> <_:x> .\n_:x <_:x> _:x .\n",
@@ -900,7 +900,7 @@ def test_a_line_does_not_become_valid_by_what_stands_before_it(tmp_path: Path) -
     assert read(path, on_error="skip").census.errors == 3
 
 
-def test_hidden_files_and_embeddings_in_a_directory_are_not_read_and_others_are_counted(
+def test_hidden_files_and_embeddings_in_a_directory_are_ignored_and_other_files_counted(
     family: Path, tmp_path: Path
 ) -> None:
     for name in (".hidden.nt", "package.json", "notes.md"):

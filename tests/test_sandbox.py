@@ -1,4 +1,4 @@
-"""Hostile documents: each is refused with a typed error, soon, and the process lives on; nothing is ever fetched."""
+"""Malicious documents are refused quickly with an error; reading never uses the network."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from pyke.core.progress import Progress
 from pyke.errors import DataError, SyntaxProblem
 from pyke.graph.graph import Census
 from pyke.read import find, parse, tokenize
-from pyke.read.sandbox import GREATEST_JSON_DEPTH, GREATEST_XML_DEPTH, Refused, check_json
+from pyke.read.sandbox import MAX_JSON_DEPTH, MAX_XML_DEPTH, Refused, check_json
 
-ROOM = 512 << 20  # of address space; a document that is refused for what it is must not need more
-SOON = 10.0  # seconds; each takes a fraction of one, unless the machine is very busy
+MEMORY = 512 << 20  # bytes: the limit must not be the reason for a refusal
+SOON = 10.0  # seconds: each takes less than one, unless the machine is very busy
 PORT_OF_NOBODY = "http://127.0.0.1:9"
 
 
@@ -45,13 +45,13 @@ LONG, SHORT = (f'[<!ENTITY a "{"x" * length}">]' for length in (100_000, 4_000))
 ATTACKS = {
     "billion laughs.rdf": (
         xml(about("&l11;"), f"[{LAUGHS}]"),
-        "'l1' is long or made of other entities",
+        "'l1' is too long or contains other entities",
     ),
     "billion laughs in an attribute.rdf": (
         xml('<rdf:Description rdf:about="http://e/&l11;"/>', f"[{LAUGHS}]"),
-        "'l1' is long or made",
+        "'l1' is too long or contains",
     ),
-    "quadratic blow-up.rdf": (xml(about("&a;" * 100_000), LONG), "'a' is long or made"),
+    "quadratic blow-up.rdf": (xml(about("&a;" * 100_000), LONG), "'a' is too long or contains"),
     "quadratic blow-up of a shorter entity.rdf": (
         xml(about("&a;" * 200_000), SHORT),
         "amplification",
@@ -86,25 +86,25 @@ ATTACKS = {
     ),
     "deep elements.rdf": (
         xml("<e:C><e:p>" * 50_000 + "</e:p></e:C>" * 50_000),
-        f"deeper than {GREATEST_XML_DEPTH}",
+        f"deeper than {MAX_XML_DEPTH}",
     ),
-    "deep elements, open.rdf": (xml("<e:C><e:p>" * 50_000), f"deeper than {GREATEST_XML_DEPTH}"),
+    "deep elements, open.rdf": (xml("<e:C><e:p>" * 50_000), f"deeper than {MAX_XML_DEPTH}"),
     "deep literal.rdf": (
         xml(f'<e:C><e:p rdf:parseType="Literal">{"<a>" * 100_000}</e:p></e:C>'),
-        f"deeper than {GREATEST_XML_DEPTH}",
+        f"deeper than {MAX_XML_DEPTH}",
     ),
-    "deep arrays.jsonld": ("[" * 100_000, f"deeper than {GREATEST_JSON_DEPTH}"),
+    "deep arrays.jsonld": ("[" * 100_000, f"deeper than {MAX_JSON_DEPTH}"),
     "deep objects.jsonld": (
         '{"http://e/p":' * 100_000 + "1" + "}" * 100_000,
-        f"deeper than {GREATEST_JSON_DEPTH}",
+        f"deeper than {MAX_JSON_DEPTH}",
     ),
     "deep contexts.jsonld": (
         '{"@context":' * 3_500 + "{}" + "}" * 3_500,
-        f"deeper than {GREATEST_JSON_DEPTH}",
+        f"deeper than {MAX_JSON_DEPTH}",
     ),
-    "deep behind strings.jsonld": (
+    "deep after strings.jsonld": (
         '["]", "\\"]", ' * 100_000,
-        f"deeper than {GREATEST_JSON_DEPTH}",
+        f"deeper than {MAX_JSON_DEPTH}",
     ),
     "remote context.jsonld": (
         f'{{"@context": "{PORT_OF_NOBODY}/c", "name": "x"}}',
@@ -119,10 +119,10 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_is_refused_for_what_it_is(
+def test_an_attack_is_refused_with_its_reason(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parse, "SANDBOX_MEMORY", ROOM)
+    monkeypatch.setattr(parse, "SANDBOX_MEMORY", MEMORY)
     text, reason = ATTACKS[name]
     path = written(tmp_path / name, text)
     began = time.perf_counter()
@@ -131,10 +131,8 @@ def test_an_attack_is_refused_for_what_it_is(
     assert time.perf_counter() - began < SOON
     assert reason in str(caught.value)
     census = read(path, written(tmp_path / "good.nt", "<a:> <b:> <c:> ."), on_error="skip").census
-    assert (census.errors, census.problems[0].message.count(reason)) == (
-        1,
-        1,
-    )  # told, and the next document is read
+    # The problem is counted, and the next document is read.
+    assert (census.errors, census.problems[0].message.count(reason)) == (1, 1)
 
 
 SLOW = {
@@ -150,24 +148,25 @@ SLOW = {
 def test_a_long_token_does_not_take_quadratic_time(text: str, tmp_path: Path) -> None:
     path = written(tmp_path / "x.rdf", text)
     began = time.perf_counter()
-    with suppress(DataError):  # read or refused, but soon
+    with suppress(DataError):  # it may be read or refused
         read(path)
     assert time.perf_counter() - began < 4
 
 
-def test_what_is_no_attack_is_read(tmp_path: Path) -> None:
+def test_harmless_documents_near_the_limits_are_read(tmp_path: Path) -> None:
     owl = "http://www.w3.org/2002/07/owl#"
-    # As Protégé writes it.
+    # Protégé writes such entities.
     protege = f'[\n<!ENTITY owl "{owl}" >\n<!ENTITY xsd "http://www.w3.org/2001/XMLSchema#" >]'
     text = xml(
-        '<rdf:Description rdf:about="http://e/a"><rdf:type rdf:resource="&owl;Class"/></rdf:Description>',
+        '<rdf:Description rdf:about="http://e/a"><rdf:type rdf:resource="&owl;Class"/>'
+        "</rdf:Description>",
         protege,
     )
     assert read(written(tmp_path / "x.owl", text)).nodes == [
         ("http://e/a", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", owl + "Class")
     ]
     assert len(read(written(tmp_path / "x.rdf", xml(about("&lt;&amp;&#233;")))).literals) == 1
-    depth = GREATEST_XML_DEPTH // 2 - 1
+    depth = MAX_XML_DEPTH // 2 - 1
     assert (
         len(
             read(
@@ -176,12 +175,12 @@ def test_what_is_no_attack_is_read(tmp_path: Path) -> None:
         )
         == 2 * depth - 1
     )
-    depth = GREATEST_JSON_DEPTH - 1
+    depth = MAX_JSON_DEPTH - 1
     nested = '{"http://e/p":' * depth + '{"@id": "http://e/x"}' + "}" * depth
     assert len(read(written(tmp_path / "deep.jsonld", nested)).nodes) == depth
     brackets = json.dumps({"@id": "http://e/a", "http://e/p": '[{"\\' * 10_000})
     assert len(read(written(tmp_path / "brackets.jsonld", brackets)).literals) == 1
-    # The definition is outside and not needed.
+    # The external definition is not needed.
     assert (
         len(
             read(
@@ -202,7 +201,7 @@ def test_what_is_no_attack_is_read(tmp_path: Path) -> None:
         ("[{" * 101, False),
     ],
 )
-def test_depth_of_json_is_counted_outside_strings(text: str, fine: bool) -> None:
+def test_the_depth_of_json_ignores_strings(text: str, fine: bool) -> None:
     if fine:
         check_json(text.encode())
     else:
@@ -212,7 +211,7 @@ def test_depth_of_json_is_counted_outside_strings(text: str, fine: bool) -> None
 
 @pytest.mark.parametrize("memory", [1 << 20, 40 << 20, 120 << 20])
 @pytest.mark.parametrize("extension", [".rdf", ".jsonld"])
-def test_a_parser_without_memory_is_told_whatever_way_it_dies(
+def test_a_parser_out_of_memory_is_an_error_however_it_stops(
     memory: int, extension: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parse, "SANDBOX_MEMORY", memory)
@@ -226,7 +225,7 @@ def test_a_parser_without_memory_is_told_whatever_way_it_dies(
         read(path)
 
 
-def test_no_child_outlives_the_reading(tmp_path: Path) -> None:
+def test_no_child_process_remains_after_reading(tmp_path: Path) -> None:
     path = written(
         tmp_path / "x.rdf",
         xml("".join(f'<e:C rdf:about="http://e/{i}"/>\n' for i in range(200_000))),
@@ -269,11 +268,11 @@ def test_a_decompression_bomb_is_refused(
     )
     with pytest.raises(DataError, match=re.escape(str(path)) + ".*decompression bomb") as caught:
         read(path)
-    assert not isinstance(caught.value, SyntaxProblem)  # there is no line to leave out
+    assert not isinstance(caught.value, SyntaxProblem)  # skipping lines does not help
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
-def test_a_bomb_is_noticed_at_its_limit(
+def test_a_decompression_bomb_stops_at_the_limit(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inputs, "RATIO_APPLIES_FROM", 1 << 20)
@@ -287,34 +286,34 @@ def test_a_bomb_is_noticed_at_its_limit(
     assert sum(sizes) <= max(1 << 20, inputs.MAX_RATIO * path.stat().st_size) + (1 << 16)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # No network
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
-_heard: list[str] | None = None
-
-
-def _hear(event: str, arguments: tuple[object, ...]) -> None:
-    if _heard is not None and event.startswith(("socket.", "urllib.", "http.", "ftplib.")):
-        _heard.append(event)
+_recorded: list[str] | None = None
 
 
-sys.addaudithook(_hear)  # it stays for good; outside listening() it does nothing
+def _record(event: str, arguments: tuple[object, ...]) -> None:
+    if _recorded is not None and event.startswith(("socket.", "urllib.", "http.", "ftplib.")):
+        _recorded.append(event)
+
+
+sys.addaudithook(_record)  # permanent; does nothing outside listening()
 
 
 @contextmanager
 def listening() -> Iterator[list[str]]:
-    """Hears of everything Python does with sockets meanwhile."""
-    global _heard  # noqa: PLW0603
-    _heard = []
+    """Record all socket events of Python."""
+    global _recorded  # noqa: PLW0603
+    _recorded = []
     try:
-        yield _heard
+        yield _recorded
     finally:
-        _heard = None
+        _recorded = None
 
 
-def test_reading_opens_no_socket_and_fetches_nothing(tmp_path: Path) -> None:
-    # A server sees what an audit hook does not: the child, and native code.
+def test_reading_opens_no_network_connection(tmp_path: Path) -> None:
+    # A server notices what an audit hook does not: the child process, and native code.
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         here = f"http://127.0.0.1:{server.getsockname()[1]}"
@@ -324,29 +323,33 @@ def test_reading_opens_no_socket_and_fetches_nothing(tmp_path: Path) -> None:
             "definition.rdf": xml(about("x"), f'SYSTEM "{here}/x.dtd"'),
             "public.rdf": xml(about("x"), f'PUBLIC "-//X//X" "{here}/x.dtd"'),
             "import.rdf": xml(
-                f'<rdf:Description rdf:about="{here}/"><e:imports rdf:resource="{here}/x"/></rdf:Description>'
+                f'<rdf:Description rdf:about="{here}/"><e:imports rdf:resource="{here}/x"/>'
+                "</rdf:Description>"
             ),
             "context.jsonld": f'{{"@context": "{here}/c", "name": "x"}}',
-            "import.jsonld": f'{{"@context": {{"@version": 1.1, "@import": "{here}/c"}}, "name": "x"}}',
-            "base.ttl": f"@base <{here}/> . @prefix x: <{here}/x#> . <> <http://www.w3.org/2002/07/owl#imports> x:y .",
+            "import.jsonld": (
+                f'{{"@context": {{"@version": 1.1, "@import": "{here}/c"}}, "name": "x"}}'
+            ),
+            "base.ttl": f"@base <{here}/> . @prefix x: <{here}/x#> . "
+            "<> <http://www.w3.org/2002/07/owl#imports> x:y .",
             "plain.nt": f"<{here}/a> <{here}/b> <{here}/c> .",
             "plain.nq": f"<{here}/a> <{here}/b> <{here}/c> <{here}/g> .",
             "plain.trig": f"<{here}/g> {{ <{here}/a> <{here}/b> <{here}/c> }}",
             "plain.csv": f"{here}/a,{here}/b,{here}/c\n",
         }
         paths = [written(tmp_path / name, text) for name, text in contents.items()]
-        with listening() as heard:
+        with listening() as events:
             assert read(*paths, on_error="skip", base=f"{here}/").nodes
-        assert heard == []
+        assert events == []
         with pytest.raises(BlockingIOError):
             server.accept()
-        # The proof of the proof: the hook hears, and the server would have seen it.
-        with listening() as heard, socket.create_connection(server.getsockname()):
+        # The hook and the server do notice a connection.
+        with listening() as events, socket.create_connection(server.getsockname()):
             server.accept()[0].close()
-        assert "socket.connect" in heard
+        assert "socket.connect" in events
 
 
-def test_an_address_is_no_input() -> None:
-    with listening() as heard, pytest.raises(FileNotFoundError):
+def test_a_url_is_not_a_valid_input() -> None:
+    with listening() as events, pytest.raises(FileNotFoundError):
         read(f"{PORT_OF_NOBODY}/x.nt")
-    assert heard == []
+    assert events == []

@@ -15,7 +15,7 @@ from pyke.errors import DataError
 MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
-# pyoxigraph does not bring XML literals into canonical form. Everything else passes.
+# pyoxigraph does not canonicalise XML literals. All other tests pass.
 KNOWN_MISSES = {"xml-canon-test001", "xml-canon-test002"}
 
 
@@ -30,7 +30,7 @@ class Case(NamedTuple):
 
 
 def cases(manifest: Path) -> list[Case]:
-    """The entries of a manifest, in its order."""
+    """Entries of a manifest, in order."""
     here = "http://here/"
     dataset = pyoxigraph.Dataset(
         pyoxigraph.parse(manifest.read_bytes(), format=RdfFormat.TURTLE, base_iri=here)
@@ -65,7 +65,7 @@ def cases(manifest: Path) -> list[Case]:
 
 
 def expected_of(path: Path, base: str) -> list[Statement]:
-    """What pyoxigraph finds, with one mark for all literals and without the names of graphs."""
+    """Statements by pyoxigraph, with one placeholder for all literals and without graph names."""
     return [
         (
             as_text(quad.subject),
@@ -77,7 +77,7 @@ def expected_of(path: Path, base: str) -> list[Statement]:
 
 
 def problem_of(case: Case, form: str) -> str:
-    """Runs one test; says what is wrong, or nothing."""
+    """Run one test; return the problem, or an empty string."""
     try:
         statements = read(case.action, format=form, base=case.base).statements
     except DataError as error:
@@ -93,7 +93,7 @@ def problem_of(case: Case, form: str) -> str:
     if canonical(_unmarked(statements)) != canonical(expected_of(case.result, case.base)):
         return "other triples"
     if canonical(statements) != canonical(read(case.result, base=case.base).statements):
-        return "other literals"  # by their keys; that these tell literals apart is shown elsewhere
+        return "other literals"  # by their keys, which other tests check
     return ""
 
 
@@ -114,9 +114,8 @@ def _unmarked(statements: list[Statement]) -> list[Statement]:
 def test_a_w3c_suite_passes(
     suite: str, form: str, count: int, misses: set[str], data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "secrets.randbits", lambda bits: 12345
-    )  # the keys of literals are compared between readings
+    # The same seed makes the keys of literals comparable.
+    monkeypatch.setattr("secrets.randbits", lambda bits: 12345)
     tests = cases(data / "w3c-rdf11" / suite / "manifest.ttl")
     assert len(tests) == count
     problems = {case.name: problem for case in tests if (problem := problem_of(case, form))}

@@ -31,6 +31,7 @@ VECTOR_KERNELS = (
     "core/counts.py",
     "core/hashing.py",
     "core/random.py",
+    "read/_characters.py",
     "read/_scanners.py",
     "read/_kernels.py",
     "graph/_kernels.py",

@@ -1,4 +1,4 @@
-"""The compiled N-Triples and N-Quads tokenizer."""
+"""The compiled tokenizer of N-Triples and N-Quads: `tokenize`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,8 @@ from pyke.graph.batches import (
     TRIPLES,
     Batch,
 )
+from pyke.read._characters import COLON, GREATER, LESS, QUOTE, UNDERSCORE
 from pyke.read._scanners import (
-    COLON,
-    GREATER,
-    LESS,
-    QUOTE,
-    UNDERSCORE,
     Dialect,
     decode_string,
     language_rank,
@@ -32,7 +28,7 @@ from pyke.read._scanners import (
     scan_literal,
     scan_node,
     scan_statement_end,
-    skip_blanks,
+    skip_spaces,
 )
 
 
@@ -40,10 +36,10 @@ from pyke.read._scanners import (
 def _add_node(
     terms: Dictionary, text: Bytes, start: int, stop: int, h: np.uint64, prefix: Bytes
 ) -> int:
-    """The id of the IRI or blank node at text[start:stop], whose unfinished hash is h."""
+    """Id of the IRI or blank node text[start:stop] with the unfinished hash h; adds it if new."""
     if text[start] == LESS:
         return find_or_add(terms, text, start + 1, stop - 1, mix(h))
-    # A blank node's name is put together behind the last term, and stays there if it is new.
+    # Write the blank node's name after the last term. It stays there if the term is new.
     at = terms.size[1]
     terms.blob[at] = UNDERSCORE
     terms.blob[at + 1] = COLON
@@ -58,14 +54,14 @@ def _add_node(
 
 
 @kernel
-def _spelled(
+def _match_iri(
     text: Bytes, k: int, end: int, offsets: NDArray[np.int64], blob: Bytes, guess: int
 ) -> int:
-    """Position behind `<IRI>` if text[k:] spells the IRI with the id that was guessed, else −1."""
+    """Position after `<IRI>` if the IRI with the guessed id is at k, else −1."""
     if guess < 0 or text[k] != LESS:
         return -1
     start = offsets[guess]
-    if blob[start] == UNDERSCORE:  # a blank node, which nothing in angle brackets spells
+    if blob[start] == UNDERSCORE:  # a blank node
         return -1
     length = offsets[guess + 1] - 1 - start
     stop = k + length + 2
@@ -76,7 +72,7 @@ def _spelled(
 
 @kernel
 def _add_label(batch: Batch, text: Bytes, s: int, start: int, stop: int) -> None:
-    """Keeps the literal at text[start:stop] as a label of s."""
+    """Add the literal text[start:stop] as a label of s."""
     state = batch.state
     row = state[LABELS]
     batch.labels[row, 0] = s
@@ -88,27 +84,28 @@ def _add_label(batch: Batch, text: Bytes, s: int, start: int, stop: int) -> None
 
 @kernel
 def tokenize(text: Bytes, begin: int, end: int, dialect: Dialect, batch: Batch) -> int:
-    """uint8 text[begin:end] of whole lines → statements in the batch; position of the first line that is not done.
+    """Read the complete lines text[begin:end] into a batch; return the first unread position.
 
-    Stops before a line whose validity is not plain to see here, so that pyoxigraph decides it; a batch whose dictionary is
-    half full stops too. A line leaves nothing in the batch until all of it is accepted. Lines follow guesses: the subject is mostly
-    that of the line before, a predicate is followed by the one that followed it last time, and has the object it had last time.
-    Such a guess is checked at the speed of a comparison; what it spells has been validated before.
+    Stops before a line that pyoxigraph has to parse, and when the batch's dictionary is half full.
+    A line changes the batch only after all of it is accepted.
+
+    Most lines are predictable: they repeat the subject of the line before, the predicate that
+    followed its predicate last time, and the object that this predicate had last time. To compare
+    text with such a guess is faster than to scan and hash it, and a known IRI is valid.
+
+    Longer than other functions: one loop passes many positions and ids from token to token.
     """
     scratch = np.empty(4, np.uint8)
-    blank_seed = hash_bytes(
-        dialect.blank_prefix,
-        0,
-        dialect.blank_prefix.shape[0],
-        (((dialect.seed ^ np.uint64(95)) * FNV) ^ np.uint64(58)) * FNV,
-    )
+    prefix = dialect.blank_prefix
+    blank_seed = (((dialect.seed ^ np.uint64(UNDERSCORE)) * FNV) ^ np.uint64(COLON)) * FNV
+    blank_seed = hash_bytes(prefix, 0, prefix.shape[0], blank_seed)
     terms, state, guesses = batch.terms, batch.state, batch.guesses
     offsets, blob = terms.offsets, terms.blob
     full = terms.table.shape[0] // 2 - 3
     s = p = -1
     line = begin
     while line < end and terms.size[0] < full:
-        k = skip_blanks(text, line)
+        k = skip_spaces(text, line)
         if text[k] != LESS and text[k] != UNDERSCORE:
             k = scan_line_end(text, k)
             if k < 0:
@@ -118,25 +115,25 @@ def tokenize(text: Bytes, begin: int, end: int, dialect: Dialect, batch: Batch) 
             continue
 
         subject, subject_id, subject_hash = k, s, np.uint64(0)
-        k = _spelled(text, subject, end, offsets, blob, subject_id)
+        k = _match_iri(text, subject, end, offsets, blob, subject_id)
         if k < 0:
             subject_id = -1
             k, subject_hash = scan_node(text, subject, dialect, blank_seed)
             if k < 0:
                 return line
         subject_end = k
-        predicate = skip_blanks(text, k)
+        predicate = skip_spaces(text, k)
         if text[predicate] != LESS:
             return line
         predicate_id, predicate_hash = guesses[p, NEXT] if p >= 0 else -1, np.uint64(0)
-        k = _spelled(text, predicate, end, offsets, blob, predicate_id)
+        k = _match_iri(text, predicate, end, offsets, blob, predicate_id)
         if k < 0:
             predicate_id = -1
             k, predicate_hash = scan_node(text, predicate, dialect, blank_seed)
             if k < 0:
                 return line
         predicate_end = k
-        k = skip_blanks(text, k)
+        k = skip_spaces(text, k)
         if dialect.trusted and text[k] == LESS and text[k + 1] == LESS:
             state[TRIPLE_TERMS] += 1
             state[LINES] += 1
@@ -147,7 +144,7 @@ def tokenize(text: Bytes, begin: int, end: int, dialect: Dialect, batch: Batch) 
         target, target_hash = k, np.uint64(0)
         is_literal = text[target] == QUOTE
         o = guesses[predicate_id, OBJECT] if predicate_id >= 0 and not is_literal else -1
-        k = _spelled(text, target, end, offsets, blob, o)
+        k = _match_iri(text, target, end, offsets, blob, o)
         if k < 0:
             o = -1
             if is_literal:
@@ -161,37 +158,25 @@ def tokenize(text: Bytes, begin: int, end: int, dialect: Dialect, batch: Batch) 
         if k < 0:
             return line
 
-        s = (
-            subject_id
-            if subject_id >= 0
-            else _add_node(terms, text, subject, subject_end, subject_hash, dialect.blank_prefix)
-        )
-        before = p
-        p = (
-            predicate_id
-            if predicate_id >= 0
-            else _add_node(
-                terms, text, predicate, predicate_end, predicate_hash, dialect.blank_prefix
-            )
-        )
+        s, before = subject_id, p
+        if s < 0:
+            s = _add_node(terms, text, subject, subject_end, subject_hash, prefix)
+        p = predicate_id
+        if p < 0:
+            p = _add_node(terms, text, predicate, predicate_end, predicate_hash, prefix)
         if before >= 0:
             guesses[before, NEXT] = p
         if is_literal:
             row = state[LITERALS]
-            batch.literals[row, 0], batch.literals[row, 1], batch.literal_keys[row] = (
-                s,
-                p,
-                target_hash,
-            )
+            batch.literals[row, 0], batch.literals[row, 1] = s, p
+            batch.literal_keys[row] = target_hash
             state[LITERALS] = row + 1
-            if (
-                terms.hashes[p] == dialect.label_hashes[0]
-                or terms.hashes[p] == dialect.label_hashes[1]
-            ):
+            h = terms.hashes[p]
+            if h == dialect.label_hashes[0] or h == dialect.label_hashes[1]:
                 _add_label(batch, text, s, target, target_end)
         else:
             if o < 0:
-                o = _add_node(terms, text, target, target_end, target_hash, dialect.blank_prefix)
+                o = _add_node(terms, text, target, target_end, target_hash, prefix)
             guesses[p, OBJECT] = o
             row = state[TRIPLES]
             batch.triples[row, 0], batch.triples[row, 1], batch.triples[row, 2] = s, p, o

@@ -1,4 +1,4 @@
-"""CSV and TSV tables with three columns, converted to N-Triples lines."""
+"""Convert CSV and TSV tables with three columns to N-Triples lines."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable, Iterator
 
 from pyke.config import Config
-from pyke.core.arrays import Bytes as Text
+from pyke.core.arrays import Bytes
 from pyke.core.inputs import Input
 from pyke.errors import DataError
 from pyke.read.find import Document
-from pyke.read.lines import GREATEST_LINE, Report, as_text, whole_lines
+from pyke.read.lines import MAX_LINE, WithoutByteOrderMark, complete_lines, to_array
+from pyke.read.problems import Report
 
 HEADERS = {
     ("subject", "predicate", "object"),
@@ -19,74 +20,84 @@ HEADERS = {
     ("head", "relation", "tail"),
     ("h", "r", "t"),
 }
-
-_ESCAPE = r"""\\(?:[tbnrf"'\\]|u(?![dD][89a-fA-F])[0-9A-Fa-f]{4}|U(?!0000[dD][89a-fA-F])00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})"""
-
-_LITERAL = re.compile(
-    rf'"[^"\\\n\r]*(?:{_ESCAPE}[^"\\\n\r]*)*"(?:@[A-Za-z]+(?:-[A-Za-z0-9]+)*|\^\^<[^<>"{{}}|^`\\\s]*>)?'
-)
-
-_BLANK = re.compile(r"_:[\w](?:[\w.-]*[\w-])?")
+ROWS_AT_ONCE = 4096
 
 
 def table_lines(
-    document: Document, source: Input, config: Config, report: Report
-) -> Iterator[Text]:
-    """Three columns: `<iri>` or a bare name, `_:blank`, `"literal"` as in N-Triples; a usual header is passed over."""
+    document: Document, source: Input, _config: Config, report: Report
+) -> Iterator[Bytes]:
+    """Blocks of N-Triples lines of a table. Skips the first row if it is a usual header.
+
+    A cell is `<iri>` or a bare name, `_:blank`, or a `"literal"` as in N-Triples.
+    """
     dialect = (
         {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
         if document.syntax.name == "tsv"
         else {"delimiter": ",", "strict": True}
     )
-    csv.field_size_limit(GREATEST_LINE)
-    rows = csv.reader(_text_lines(document, source, config, report), **dialect)  # type: ignore[arg-type]
-    written: list[str] = []
+    csv.field_size_limit(MAX_LINE)
+    rows = csv.reader(_text_lines(document, source), **dialect)  # type: ignore[arg-type]
+    lines: list[str] = []
     while True:
         try:
             row = next(rows)
-            if not row or (
-                rows.line_num == 1 and tuple(cell.strip().lower() for cell in row) in HEADERS
-            ):
-                continue
-            written.append(_row_as_line(row))
+            if row and not (rows.line_num == 1 and _is_header(row)):
+                lines.append(_row_as_line(row))
         except StopIteration:
             break
         except DataError:
             raise
         except (ValueError, csv.Error) as error:
             report(rows.line_num, str(error))
-        if len(written) >= 4096:
-            yield as_text("".join(written).encode())
-            written.clear()
-    if written:
-        yield as_text("".join(written).encode())
+        if len(lines) >= ROWS_AT_ONCE:
+            yield to_array("".join(lines).encode())
+            lines.clear()
+    if lines:
+        yield to_array("".join(lines).encode())
 
 
-def _text_lines(document: Document, source: Input, config: Config, report: Report) -> Iterator[str]:
-    """Lines, ended by line feeds only; bad UTF-8 is kept for the row to be refused."""
-    for block in whole_lines(document, source, config, report):
-        for line in block.tobytes().split(b"\n")[:-1]:
+def _text_lines(document: Document, source: Input) -> Iterator[str]:
+    """Lines, split at line feeds only. Keeps invalid UTF-8 for `_row_as_line` to refuse."""
+    for block in complete_lines(WithoutByteOrderMark(source), document.name):
+        for line in block.split(b"\n")[:-1]:
             yield (line + b"\n").decode(errors="surrogateescape")
+
+
+def _is_header(row: list[str]) -> bool:
+    return tuple(cell.strip().lower() for cell in row) in HEADERS
 
 
 def _row_as_line(row: list[str]) -> str:
     if any("\udc80" <= c <= "\udcff" for cell in row for c in cell):
-        raise ValueError("bad UTF-8")
+        raise ValueError("invalid UTF-8")
     if len(row) != 3:
         raise ValueError(f"{len(row)} columns instead of three")
     return " ".join(read(cell) for read, cell in zip(CELL_READERS, row, strict=True)) + " .\n"
+
+
+_ESCAPE = (
+    r"""\\(?:[tbnrf"'\\]"""
+    r"|u(?![dD][89a-fA-F])[0-9A-Fa-f]{4}"
+    r"|U(?!0000[dD][89a-fA-F])00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})"
+)
+_LITERAL = re.compile(
+    rf'"[^"\\\n\r]*(?:{_ESCAPE}[^"\\\n\r]*)*"'
+    r'(?:@[A-Za-z]+(?:-[A-Za-z0-9]+)*|\^\^<[^<>"{}|^`\\\s]*>)?'
+)
+_BLANK_NODE = re.compile(r"_:[\w](?:[\w.-]*[\w-])?")
 
 
 def _node(cell: str) -> str:
     if cell.startswith("<") and cell.endswith(">"):
         cell = cell[1:-1]
     elif cell.startswith("_:"):
-        if not _BLANK.fullmatch(cell):
-            raise ValueError(f"{cell[:60]!r} is no blank node")
+        if not _BLANK_NODE.fullmatch(cell):
+            raise ValueError(f"invalid blank node {cell[:60]!r}")
         return cell
     if not cell or cell.startswith(("_:", '"')) or any(c in cell for c in "<>\n\r"):
         raise ValueError(
-            f"{cell[:60]!r} cannot be a name: it is empty, starts with a quotation mark, or has <, > or a line break in it"
+            f"invalid name {cell[:60]!r}: a name is not empty, does not start with a quotation "
+            "mark, and has no <, > or line break"
         )
     return f"<{cell}>"
 
@@ -101,9 +112,9 @@ def _object(cell: str) -> str:
     if _LITERAL.fullmatch(cell):
         return cell
     if cell.startswith('"'):
-        raise ValueError(f"{cell[:60]!r} is no literal of N-Triples")
+        raise ValueError(f"invalid literal {cell[:60]!r}; write it as in N-Triples")
     return _node(cell)
 
 
-# A cell of each column as N-Triples, or ValueError.
+# For each column: converts a cell to N-Triples, or raises ValueError.
 CELL_READERS: tuple[Callable[[str], str], ...] = (_node, _predicate, _object)

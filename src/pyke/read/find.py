@@ -1,4 +1,4 @@
-"""Find input documents and their syntaxes."""
+"""Find the documents to read, and determine their syntax and compression."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from pyke.errors import NoInput, UsageError
 
 @dataclass(frozen=True)
 class Syntax:
-    """A syntax: its extensions, and the way its documents become lines."""
+    """A syntax: its file extensions, and how its documents become lines.
+
+    The kind is "lines" (tokenized directly), "parsed" (by pyoxigraph), "sandboxed" (by pyoxigraph
+    in a child process) or "table" (CSV and TSV).
+    """
 
     name: str
     extensions: tuple[str, ...]
-    kind: str  # "lines": tokenized as they are; "parsed": by pyoxigraph; "sandboxed": by pyoxigraph in a child; "table": columns
+    kind: str
     oxigraph: str = ""  # name of the pyoxigraph.RdfFormat
 
 
@@ -33,15 +37,15 @@ SYNTAXES = (
 )
 
 _BY_EXTENSION = {extension: syntax for syntax in SYNTAXES for extension in syntax.extensions}
-
 _BY_NAME = {syntax.name: syntax for syntax in SYNTAXES} | {
-    ext[1:]: syntax for ext, syntax in _BY_EXTENSION.items()
+    extension[1:]: syntax for extension, syntax in _BY_EXTENSION.items()
 }
+_NAMES = ", ".join(syntax.name for syntax in SYNTAXES)
 
 
 @dataclass(frozen=True)
 class Document:
-    """One input to be read."""
+    """One input to read."""
 
     name: str
     syntax: Syntax
@@ -50,54 +54,76 @@ class Document:
 
 
 def find_documents(
-    inputs: Sequence[str | os.PathLike[str]], form: str | None = None
+    inputs: Sequence[str | os.PathLike[str]], syntax_name: str | None = None
 ) -> list[Document]:
-    """Files, directories, globs and `-` → documents, in the order given; a directory's files by name."""
-    if form is not None and form.lower() not in _BY_NAME:
-        raise UsageError(
-            f"there is no format {form!r}; there are: {', '.join(syntax.name for syntax in SYNTAXES)}"
-        )
+    """Documents of files, directories, globs and `-`, in the given order.
+
+    The files of a directory are sorted by name. `syntax_name` overrides the file extensions.
+    """
+    if syntax_name is not None and syntax_name.lower() not in _BY_NAME:
+        raise UsageError(f"`format` is {syntax_name!r}; it must be one of: {_NAMES}")
+    syntax = None if syntax_name is None else _BY_NAME[syntax_name.lower()]
     documents: list[Document] = []
     for name in [os.fspath(given) for given in inputs]:
         if name == "-":
-            if form is None:
+            if syntax is None:
                 raise UsageError(
-                    "standard input has no name that tells its syntax; say --format, for example --format ntriples"
+                    "standard input has no file extension; name its syntax, "
+                    'for example `format="ntriples"`'
                 )
-            documents.append(Document("-", _BY_NAME[form.lower()], None, 0))
+            documents.append(Document("-", syntax, None, 0))
         elif os.path.isdir(name):
-            documents.extend(_documents_below(name, form))
+            documents.extend(_document(file, syntax) for file in _rdf_files_in(name))
         elif os.path.exists(name):
-            documents.append(_document(name, form))
+            documents.append(_document(name, syntax))
         elif matches := sorted(glob.glob(name, recursive=True)):
-            documents.extend(_document(match, form) for match in matches if os.path.isfile(match))
+            documents.extend(_document(match, syntax) for match in matches if os.path.isfile(match))
         else:
-            raise NoInput(f"{name}: there is no such file or directory")
+            raise NoInput(f"{name}: no such file or directory")
     if not documents:
-        raise NoInput(
-            "no input: name at least one file, directory or glob, or - for standard input"
-        )
+        raise NoInput("no input: pass a file, a directory, a glob, or - for standard input")
     return documents
 
 
-def _documents_below(directory: str, form: str | None) -> list[Document]:
+def count_skipped_files(inputs: Sequence[str | os.PathLike[str]]) -> int:
+    """Number of files in the given directories that do not have an RDF extension."""
+    files = [
+        name for given in inputs if os.path.isdir(given) for name in _files_in(os.fspath(given))
+    ]
+    return sum(not _has_rdf_extension(name) for name in files)
+
+
+def _document(name: str, syntax: Syntax | None) -> Document:
+    syntax = syntax or _BY_EXTENSION.get(extension_of(name))
+    if syntax is None:
+        raise UsageError(f"{name}: unknown file extension; set `format` to one of: {_NAMES}")
+    try:
+        return Document(name, syntax, compression_of(name), os.path.getsize(name))
+    except OSError as error:
+        raise NoInput(f"cannot open {name}: {error.strerror}") from None
+
+
+def _rdf_files_in(directory: str) -> list[str]:
     def fail(error: OSError) -> None:
         raise NoInput(f"cannot read the directory {error.filename}: {error.strerror}")
 
-    known = [
-        name
-        for name in sorted(_files_below(directory, fail))
-        if extension_of(name) in _BY_EXTENSION and extension_of(name) != ".json"
-    ]
-    if not known:
+    files = [name for name in sorted(_files_in(directory, fail)) if _has_rdf_extension(name)]
+    if not files:
         raise NoInput(
-            f"{directory}: no file in it has an extension of RDF ({', '.join(_BY_EXTENSION)}, also with {', '.join(COMPRESSIONS)})"
+            f"{directory}: the directory has no RDF file. RDF files end in "
+            f"{', '.join(_BY_EXTENSION)}, or these followed by {', '.join(COMPRESSIONS)}."
         )
-    return [_document(name, form) for name in known]
+    return files
 
 
-def _files_below(directory: str, fail: Callable[[OSError], None] | None = None) -> Iterator[str]:
-    """The files in a directory, without hidden ones and without embeddings that were written there."""
+def _has_rdf_extension(name: str) -> bool:
+    """Whether to read a file of a directory. Most .json files are not JSON-LD."""
+    extension = extension_of(name)
+    return extension in _BY_EXTENSION and extension != ".json"
+
+
+def _files_in(directory: str, fail: Callable[[OSError], None] | None = None) -> Iterator[str]:
+    """Files in a directory and below it, without hidden files and embedding directories."""
     for top, directories, files in os.walk(directory, onerror=fail):
         directories[:] = [
             name
@@ -105,25 +131,3 @@ def _files_below(directory: str, fail: Callable[[OSError], None] | None = None) 
             if name[0] != "." and not os.path.exists(os.path.join(top, name, "vectors.npy"))
         ]
         yield from (os.path.join(top, name) for name in files if name[0] != ".")
-
-
-def count_skipped_files(inputs: Sequence[str | os.PathLike[str]]) -> int:
-    """The files in directories that are not read, because their extension is not one of RDF (.json says too little)."""
-    found = [
-        name for given in inputs if os.path.isdir(given) for name in _files_below(os.fspath(given))
-    ]
-    return sum(
-        extension_of(name) not in _BY_EXTENSION or extension_of(name) == ".json" for name in found
-    )
-
-
-def _document(name: str, form: str | None) -> Document:
-    syntax = _BY_NAME[form.lower()] if form else _BY_EXTENSION.get(extension_of(name))
-    if syntax is None:
-        raise UsageError(
-            f"{name}: its extension tells no syntax; say --format with one of: {', '.join(syntax.name for syntax in SYNTAXES)}"
-        )
-    try:
-        return Document(name, syntax, compression_of(name), os.path.getsize(name))
-    except OSError as error:
-        raise NoInput(f"cannot open {name}: {error.strerror}") from None

@@ -1,49 +1,54 @@
-"""Split an input into blocks of complete lines."""
+"""Cut a stream of bytes into blocks of complete lines."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from pyke.config import Config
-from pyke.core.arrays import Bytes as Text
-from pyke.core.inputs import Input
+from pyke.core.arrays import Bytes
+from pyke.core.inputs import ByteSource
 from pyke.errors import DataError
-from pyke.read.find import Document
 
-BLOCK = 1 << 19  # bytes of text per block: the dictionary of a block stays in the core's own cache
-
-GREATEST_LINE = 1 << 24  # as pyoxigraph's buffer
-
-Report = Callable[
-    ..., None
-]  # a line, or 0 where it is not known; what is wrong there; how many statements it costs, if more than 1
+BLOCK_SIZE = 1 << 19  # bytes: the terms of one block fit into the cache of a core
+MAX_LINE = 1 << 24  # bytes, as in pyoxigraph
 
 
-def whole_lines(_: Document, source: Input, _config: Config, _report: Report) -> Iterator[Text]:
-    """Blocks of whole lines; a byte order mark is dropped and a missing last line break added."""
-    rest = b""
-    first = True
-    while data := source.read(BLOCK):
-        if first:
-            data = data.removeprefix(codecs.BOM_UTF8)
-            first = False
+class WithoutByteOrderMark:
+    """A source without the byte order mark at its start."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self._first = True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+        data = self._source.read(size)
+        if self._first:
+            self._first = False
+            return data.removeprefix(codecs.BOM_UTF8) or self._source.read(size)
+        return data
+
+
+def complete_lines(source: ByteSource, name: str) -> Iterator[bytearray]:
+    """Blocks of complete lines. Adds a missing line break at the end."""
+    start = b""  # of a line that continues in the next block
+    while data := source.read(BLOCK_SIZE):
         cut = data.rfind(b"\n") + 1
-        if cut == 0:
-            rest += data
-            if len(rest) > GREATEST_LINE:
-                raise DataError(
-                    f"{source.name}: a line is longer than {GREATEST_LINE >> 20} MiB. Is this a text file of RDF?"
-                )
+        if cut:
+            yield bytearray().join((start, data[:cut]))
+            start = data[cut:]
             continue
-        yield as_text(rest, data[:cut])
-        rest = data[cut:]
-    if rest:
-        yield as_text(rest, b"\n")
+        start += data
+        if len(start) > MAX_LINE:
+            raise DataError(
+                f"{name}: a line is longer than {MAX_LINE >> 20} MiB. Is this a text file of RDF?"
+            )
+    if start:
+        yield bytearray().join((start, b"\n"))
 
 
-def as_text(*pieces: bytes) -> Text:
-    """Bytes as a (writable: one type for the kernels) array."""
-    return np.frombuffer(bytearray().join(pieces), np.uint8)
+def to_array(text: bytes | bytearray) -> Bytes:
+    """Bytes as a writable array: kernels compile for one array type only."""
+    return np.frombuffer(text if isinstance(text, bytearray) else bytearray(text), np.uint8)

@@ -1,115 +1,83 @@
-"""Inputs → blocks of lines: which files, in which syntax, and how each syntax becomes N-Triples or N-Quads.
+"""Convert a document in any syntax to blocks of N-Triples or N-Quads lines.
 
-N-Triples and N-Quads are passed on as they are. Every other syntax is turned into N-Quads: Turtle and TriG by pyoxigraph, RDF/XML and
-JSON-LD by pyoxigraph in a child process, tables by the rules of `table_lines`.
+N-Triples and N-Quads stay as they are. pyoxigraph parses Turtle and TriG. It parses RDF/XML and
+JSON-LD in a child process, as such files can exhaust memory. `columns` reads tables.
 """
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import IO, Any
+from typing import IO
 
 import pyoxigraph
 
 from pyke.config import Config
-from pyke.core.arrays import Bytes as Text
+from pyke.core.arrays import Bytes
 from pyke.core.inputs import Input
 from pyke.errors import DataError
 from pyke.graph.terms import GENERATED_MARK, MIN_GENERATED_DIGITS
 from pyke.read.columns import table_lines
 from pyke.read.find import Document
-from pyke.read.lines import BLOCK, Report, as_text, whole_lines
-from pyke.read.sandbox import quads_as_text
+from pyke.read.lines import BLOCK_SIZE, WithoutByteOrderMark, complete_lines, to_array
+from pyke.read.oxigraph import TOKEN_TOO_LONG, clean_message, quads_as_text
+from pyke.read.problems import Report
 
 SANDBOX_MEMORY = 4 << 30
 
 
-def clean_message(error: str) -> str:
-    """pyoxigraph's message without its place in the text, which is told otherwise."""
-    return re.sub(
-        r"^Parser error at line \d+ (between columns? .*?|between line .*?|columns? \d+): ",
-        "",
-        re.sub(r" \((?:[^()]*, )?line \d+\)$", "", error),
-    )
+def blocks_of(document: Document, source: Input, config: Config, report: Report) -> Iterator[Bytes]:
+    """Blocks of complete lines of N-Triples or N-Quads. Reports problems of the conversion."""
+    return _CONVERTERS[document.syntax.kind](document, source, config, report)
 
 
-class _Unmarked:
-    """An input without its byte order mark."""
-
-    def __init__(self, source: Input) -> None:
-        self._source = source
-        self._first = True
-
-    def read(self, size: int = -1, /) -> bytes:
-        data = self._source.read(size)
-        if self._first:
-            self._first = False
-            return data.removeprefix(codecs.BOM_UTF8) or self._source.read(size)
-        return data
+def _lines(document: Document, source: Input, _config: Config, _report: Report) -> Iterator[Bytes]:
+    """N-Triples and N-Quads, unchanged."""
+    return map(to_array, complete_lines(WithoutByteOrderMark(source), document.name))
 
 
-def _parsed(document: Document, source: Input, config: Config, report: Report) -> Iterator[Text]:
-    """Turtle and TriG, by pyoxigraph."""
+def _parsed(document: Document, source: Input, config: Config, report: Report) -> Iterator[Bytes]:
+    """Turtle and TriG, parsed by pyoxigraph."""
+
+    def report_error(error: SyntaxError) -> None:
+        report(error.lineno or 0, clean_message(str(error)))
+
     parser = pyoxigraph.parse(
-        _Unmarked(source),  # type: ignore[arg-type]
+        WithoutByteOrderMark(source),  # type: ignore[arg-type]
         format=getattr(pyoxigraph.RdfFormat, document.syntax.oxigraph),
         base_iri=config.base,
         lenient=config.lenient,
     )
     try:
-        for text in quads_as_text(
-            parser,
-            lambda error: report(error.lineno or 0, clean_message(str(error))),
-            config.lenient,
-        ):
-            yield as_text(_marked(text))
+        for text in quads_as_text(parser, report_error, config.lenient):
+            yield to_array(_mark_generated(text))
     except MemoryError:
-        raise DataError(
-            f"{document.name}: a token is longer than 16 MiB, the most that the parser takes"
-        ) from None
+        raise DataError(f"{document.name}: {TOKEN_TOO_LONG}") from None
 
 
-_RANDOM_SUBJECT = re.compile(rb"^_:([0-9a-f]{%d,32}) " % MIN_GENERATED_DIGITS, re.MULTILINE)
-
-_RANDOM_OTHER = re.compile(
-    rb" _:([0-9a-f]{%d,32})(?=(?: <[^>]*>| _:[^ ]*)? \.$)" % MIN_GENERATED_DIGITS, re.MULTILINE
-)
-
-
-def _marked(text: bytes) -> bytes:
-    """N-Quads of pyoxigraph, with the labels that it made up marked as such."""
-    if b"_:" not in text:
-        return text
-    text = _RANDOM_SUBJECT.sub(rb"_:" + GENERATED_MARK + rb"\1 ", text)
-    return _RANDOM_OTHER.sub(rb" _:" + GENERATED_MARK + rb"\1", text)
-
-
-def _sandboxed(document: Document, source: Input, config: Config, report: Report) -> Iterator[Text]:
-    """RDF/XML and JSON-LD, by pyoxigraph in a child process with a limit on its memory."""
-    arguments = (
-        document.syntax.oxigraph,
-        config.base or "",
-        str(int(config.lenient)),
-        str(SANDBOX_MEMORY),
-    )
+def _sandboxed(
+    document: Document, source: Input, config: Config, report: Report
+) -> Iterator[Bytes]:
+    """RDF/XML and JSON-LD, parsed by pyoxigraph in a child process with limited memory."""
+    lenient, memory = str(int(config.lenient)), str(SANDBOX_MEMORY)
+    arguments = (document.syntax.oxigraph, config.base or "", lenient, memory)
+    command = [sys.executable, "-m", "pyke.read.sandbox", *arguments]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     failures: list[BaseException] = []
     problems: list[bytes] = []
-    # A session of its own: Ctrl-C is for us, who then end the child.
-    command = [sys.executable, "-m", "pyke.read.sandbox", *arguments]
+    # In a new session Ctrl-C does not reach the child; this process stops it.
     with subprocess.Popen(command, **pipes, start_new_session=True) as child:  # type: ignore[call-overload]
         feeder = threading.Thread(target=_feed, args=(source, child.stdin, failures), daemon=True)
         listener = threading.Thread(target=lambda: problems.extend(child.stderr), daemon=True)
         feeder.start()
         listener.start()
         try:
-            yield from _regrouped(child.stdout)
+            for text in _lines_from(child.stdout):
+                yield to_array(_mark_generated(text))
         except GeneratorExit:
             child.kill()
             raise
@@ -119,48 +87,59 @@ def _sandboxed(document: Document, source: Input, config: Config, report: Report
             listener.join()
     if failures:
         raise failures[0]
-    for line in problems:
-        if line.startswith(b"{"):  # not what a dying interpreter prints
-            problem = json.loads(line)
-            report(problem["line"], clean_message(problem["message"]), problem["count"])
-    if code and not any(line.startswith(b"{") for line in problems):
+    reported = [line for line in problems if line.startswith(b"{")]  # not a Python traceback
+    for line in reported:
+        problem = json.loads(line)
+        report(problem["line"], clean_message(problem["message"]), problem["count"])
+    if code and not reported:
         report(
             0,
-            f"the parser broke down (exit code {code}): the document is too deep or too large for it; the rest is left out",
+            f"the parser crashed (exit code {code}), as the document is nested too deeply or too "
+            "large; the remaining document was skipped",
         )
 
 
 def _feed(source: Input, pipe: IO[bytes], failures: list[BaseException]) -> None:
-    """Passes an input on to a child."""
+    """Copy an input to the child's standard input."""
     try:
         with pipe:
-            plain = _Unmarked(source)
+            plain = WithoutByteOrderMark(source)
             while data := plain.read(1 << 16):
                 pipe.write(data)
     except BrokenPipeError:
-        pass  # the child has refused; it says why
+        pass  # the child stopped early and reports why
     except BaseException as error:
         failures.append(error)
 
 
-def _regrouped(pipe: Any) -> Iterator[Text]:
-    """What comes out of a pipe, as blocks of whole lines."""
-    rest = b""
-    while data := pipe.read(BLOCK):
+def _lines_from(pipe: IO[bytes]) -> Iterator[bytes]:
+    """Blocks of complete lines. Drops an incomplete last line, as the child then crashed."""
+    start = b""
+    while data := pipe.read(BLOCK_SIZE):
         cut = data.rfind(b"\n") + 1
         if cut:
-            yield as_text(_marked(rest + data[:cut]))
-        rest = data[cut:] if cut else rest + data
+            yield start + data[:cut]
+        start = data[cut:] if cut else start + data
 
 
-_WAYS: dict[str, Callable[[Document, Input, Config, Report], Iterator[Text]]] = {
-    "lines": whole_lines,
+_GENERATED_SUBJECT = re.compile(rb"^_:([0-9a-f]{%d,32}) " % MIN_GENERATED_DIGITS, re.MULTILINE)
+_GENERATED_OTHER = re.compile(
+    rb" _:([0-9a-f]{%d,32})(?=(?: <[^>]*>| _:[^ ]*)? \.$)" % MIN_GENERATED_DIGITS, re.MULTILINE
+)
+
+
+def _mark_generated(text: bytes) -> bytes:
+    """Mark the blank node labels that pyoxigraph generated, in its N-Quads."""
+    if b"_:" not in text:
+        return text
+    text = _GENERATED_SUBJECT.sub(rb"_:" + GENERATED_MARK + rb"\1 ", text)
+    return _GENERATED_OTHER.sub(rb" _:" + GENERATED_MARK + rb"\1", text)
+
+
+# By Syntax.kind
+_CONVERTERS: dict[str, Callable[[Document, Input, Config, Report], Iterator[Bytes]]] = {
+    "lines": _lines,
     "parsed": _parsed,
     "sandboxed": _sandboxed,
     "table": table_lines,
 }
-
-
-def blocks_of(document: Document, source: Input, config: Config, report: Report) -> Iterator[Text]:
-    """The document as blocks of whole lines of N-Triples or N-Quads; problems met on the way are reported."""
-    return _WAYS[document.syntax.kind](document, source, config, report)

@@ -1,4 +1,4 @@
-"""What an endpoint is asked: CONSTRUCT queries that can be cut into pages."""
+"""CONSTRUCT queries that can be read page by page."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 
 from pyke.errors import NoInput, UsageError
 
-MARK = "urn:pyke:row"  # the predicate that marks rows
+MARK = "urn:pyke:row"  # predicate of the triples that mark rows
 ORDERS = ("query", "subquery", "none")
 
-# Whatever may hide a brace or a keyword: IRIs, texts, comments; then variables, braces and words.
+# First what may contain braces or keywords: IRIs, strings, comments.
 _TOKEN = re.compile(
-    r"""<[^<>"{}|^`\\\s]*> | \"{3}.*?\"{3} | '{3}.*?'{3} | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' | \#[^\n]*
+    r"""<[^<>"{}|^`\\\s]*> | \#[^\n]*
+        | \"{3}.*?\"{3} | '{3}.*?'{3} | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'
         | (?P<variable>[?$]\w+) | (?P<brace>[{}]) | (?P<word>[^\s{}()<>"'#?$]+)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -35,14 +36,14 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class Query:
-    """A CONSTRUCT query without LIMIT and OFFSET, whether its rows are sorted or marked, and queries that count its rows, if there are any."""
+    """A CONSTRUCT query without LIMIT and OFFSET, and queries that count its rows."""
 
     text: str
     sorted: bool
-    marked: bool
-    counting: str | None = None
-    counting_different: str | None = None
-    counting_shapes: str | None = None  # of triples that differ in more than their blank nodes
+    marked: bool  # each row adds a triple with the predicate MARK
+    count: str | None = None
+    count_distinct: str | None = None
+    count_shapes: str | None = None  # of distinct triples if all blank nodes were equal
 
     def page(self, limit: int, offset: int) -> str:
         """The query for one page."""
@@ -50,7 +51,7 @@ class Query:
 
     @classmethod
     def own(cls, literals: bool, order: str) -> Query:
-        """All triples, or all without literals."""
+        """The query for all triples, or all without literal objects."""
         pattern = "?s ?p ?o" if literals else "?s ?p ?o FILTER(!isLiteral(?o))"
         ordered = "ORDER BY ?s ?p ?o"
         shape = "(IF(isBlank(?s), 0, ?s) AS ?from) ?p (IF(isBlank(?o), 0, ?o) AS ?to)"
@@ -59,27 +60,30 @@ class Query:
             if order == "subquery"
             else f"{{ {pattern} }}"
         )
+        count = "SELECT (COUNT(*) AS ?rows) WHERE"
         return cls(
-            text=f"CONSTRUCT {{ ?s ?p ?o }} WHERE {where}{f' {ordered}' if order == 'query' else ''}",
+            text=f"CONSTRUCT {{ ?s ?p ?o }} WHERE {where}"
+            + (f" {ordered}" if order == "query" else ""),
             sorted=order != "none",
             marked=False,
-            counting=f"SELECT (COUNT(*) AS ?rows) WHERE {{ {pattern} }}",
-            counting_different=f"SELECT (COUNT(*) AS ?rows) WHERE {{ SELECT DISTINCT ?s ?p ?o WHERE {{ {pattern} }} }}",
-            counting_shapes=f"SELECT (COUNT(*) AS ?rows) WHERE {{ SELECT DISTINCT {shape} WHERE {{ {pattern} }} }}",
+            count=f"{count} {{ {pattern} }}",
+            count_distinct=f"{count} {{ SELECT DISTINCT ?s ?p ?o WHERE {{ {pattern} }} }}",
+            count_shapes=f"{count} {{ SELECT DISTINCT {shape} WHERE {{ {pattern} }} }}",
         )
 
     @classmethod
     def given(cls, text: str, order: str) -> Query:
-        """A user's query: its rows marked, and sorted by what its triples are made of, unless it has an order of its own."""
+        """A user's query with marked rows, sorted by its template's variables if not sorted."""
         begin, variables, ordered = _scan(text)
         marked = f"{text[:begin]} _:pykeRow <{MARK}> <{MARK}> . {text[begin:]}"
         if order == "query" and not ordered and variables:
-            marked += f"\nORDER BY {' '.join(variables)}"  # on a line of its own: the last one may be a comment
+            # On its own line, as the last line may be a comment.
+            marked += f"\nORDER BY {' '.join(variables)}"
         return cls(marked, sorted=ordered or order == "query", marked=True)
 
 
 def read_query(given: str) -> str:
-    """A query, or that in a file: a text with a brace in it is no file."""
+    """The query itself, or the content of a file. Text with a brace is a query."""
     if "{" in given:
         return given
     try:
@@ -91,7 +95,7 @@ def read_query(given: str) -> str:
 
 
 def _scan(text: str) -> tuple[int, list[str], bool]:
-    """Where the template of a CONSTRUCT query begins, the variables in it, and if the query has an ORDER BY."""
+    """Start of a CONSTRUCT query's template, its variables, and whether there is an ORDER BY."""
     begin, depth, ordered = 0, 0, False
     construct = in_template = False
     variables: list[str] = []
@@ -107,11 +111,12 @@ def _scan(text: str) -> tuple[int, list[str], bool]:
         elif depth == 0 and word:
             if word in _FORMS:
                 raise UsageError(
-                    f"the query must be a CONSTRUCT, which gives triples; this is a {word}"
+                    f"the query is a {word}; it must be a CONSTRUCT, which returns triples"
                 )
             if word in ("LIMIT", "OFFSET", "VALUES"):
                 raise UsageError(
-                    f"the query ends with {word}, where pages are cut off it. Put that into a subquery: WHERE {{ SELECT … {word} … }}."
+                    f"the query has a {word} at its end, where pages need LIMIT and OFFSET. "
+                    f"Move it to a subquery: WHERE {{ SELECT … {word} … }}."
                 )
             if construct and not begin:
                 raise UsageError(
@@ -120,12 +125,12 @@ def _scan(text: str) -> tuple[int, list[str], bool]:
             construct, ordered = construct or word == "CONSTRUCT", ordered or word == "ORDER"
     if not begin or depth:
         raise UsageError(
-            "the query must be of the form CONSTRUCT { … } WHERE { … }, with as many { as }"
+            "the query must have the form CONSTRUCT { … } WHERE { … }, with balanced braces"
         )
     return begin, variables, ordered
 
 
 def check_iri(iri: str) -> None:
-    """Refuses what cannot be an IRI."""
+    """Raise UsageError if the text is not an absolute IRI."""
     if not re.fullmatch(r"""[A-Za-z][\w+.-]*:[^<>"{}|^`\\\s]*""", iri):
-        raise UsageError(f"{iri!r} is no IRI; write it in full, without < and >")
+        raise UsageError(f"{iri!r} is not an absolute IRI; write it in full, without < and >")

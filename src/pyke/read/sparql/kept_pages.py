@@ -1,4 +1,7 @@
-"""The pages of a fetch, kept beside its output until all have come, so that an interrupted one can go on."""
+"""The pages of a fetch on disk, next to its output, until the download is complete.
+
+An interrupted fetch resumes from them.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,21 @@ from pyke.core import files, inputs
 from pyke.core.progress import Progress
 from pyke.errors import OutputExists, UsageError
 
-GATHERED = 1 << 20  # bytes of text that are compressed at once
+BLOCK_SIZE = 1 << 20  # bytes of text to compress at once
 STATE = "state.json"
-_LABEL = re.compile(
-    rb"^_:\S+|_:[^\s\">]+(?= \.$)", re.MULTILINE
-)  # of a blank node that is a subject or an object
+# The label of a blank node that is a subject or an object
+_LABEL = re.compile(rb"^_:\S+|_:[^\s\">]+(?= \.$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What has come."""
+    """Counts of what was received."""
 
     pages: int = 0
     rows: int = 0
     triples: int = 0
     blank_nodes: int = 0
-    skipped: int = 0  # lines that broke the grammar
+    skipped: int = 0  # invalid lines
     received: int = 0  # bytes
 
     def __add__(self, other: Tally) -> Tally:
@@ -39,8 +41,11 @@ class Tally:
         )
 
 
-class Parts:
-    """The pages that came so far, a file each, and the tally, which is written behind each page: a page that it does not count is not there."""
+class KeptPages:
+    """The pages received so far, one file each, and their tally.
+
+    The tally is written after each page. A page that it does not count does not exist.
+    """
 
     def __init__(
         self,
@@ -48,21 +53,24 @@ class Parts:
         fingerprint: str,
         resume: bool,
         force: bool,
-        labels_hold: bool = False,
+        stable_labels: bool = False,
     ) -> None:
-        self._directory, self._fingerprint, self._labels_hold = directory, fingerprint, labels_hold
-        self._lines: list[NDArray[np.int64]] = []  # hashes of lines that say the same in each page
-        self._shapes: list[
-            NDArray[np.int64]
-        ] = []  # and of the others, without their labels; 8 bytes for each line
+        self._directory, self._fingerprint = directory, fingerprint
+        self._stable_labels = stable_labels  # blank nodes have the same label in every page
+        # Hashes of lines that are comparable across pages
+        self._lines: list[NDArray[np.int64]] = []
+        # Hashes of the other lines, without their blank node labels
+        self._shapes: list[NDArray[np.int64]] = []
         self.tally = Tally()
         kept = _read_state(directory / STATE)
         if kept is None:
             return
         theirs, tally = kept
         if resume and theirs != fingerprint:
-            raise UsageError(f"the pages kept in {directory} are of another endpoint, query or graph. "
-                             "Give the same ones, or say --force without --resume to start anew.")  # fmt: skip
+            raise UsageError(
+                f"the pages kept in {directory} are of another endpoint, query or graph. Use the "
+                "same ones, or pass `force=True` without `resume=True` to restart."
+            )
         if resume:
             self.tally = tally
             for number in range(1, tally.pages + 1):
@@ -71,21 +79,23 @@ class Parts:
             files.remove(directory / STATE)
         else:
             raise OutputExists(
-                f"{tally.pages:,} pages of an earlier fetch are kept in {directory}: --resume goes on from them, --force starts anew"
+                f"{tally.pages:,} pages of an earlier fetch are kept in {directory}. "
+                "Pass `resume=True` to continue from them, or `force=True` to restart."
             )
 
     @property
     def advice(self) -> str:
-        """What a user can do when it has to stop."""
+        """How to resume, for the message of an interrupted fetch."""
         pages, triples = self.tally.pages, self.tally.triples
+        if not pages:
+            return ""
         return (
-            f"{pages:,} pages with {triples:,} triples are kept; the same command with --resume goes on from them."
-            if pages
-            else ""
+            f"{pages:,} pages with {triples:,} triples are kept. "
+            "Repeat the fetch with `resume=True` to continue from them."
         )
 
     def add(self, text: bytes, gained: Tally) -> None:
-        """Keeps a page."""
+        """Keep a page."""
         tally = self.tally + gained
         files.write_stream(self._path(tally.pages), [text], force=True)
         state = json.dumps({"fingerprint": self._fingerprint, "tally": asdict(tally)})
@@ -94,34 +104,39 @@ class Parts:
         self.tally = tally
 
     def repeats(self) -> int:
-        """How many triples came with an earlier page already. Those with blank nodes are not among them, unless labels hold."""
-        return _equal(self._lines)
+        """Number of triples that an earlier page has.
 
-    def alike(self) -> int:
-        """How many triples differ from an earlier one in blank nodes only, whose labels do not hold: they may be the same or not."""
-        return _equal(self._shapes)
+        Triples with blank nodes are included only if their labels are stable.
+        """
+        return _count_repeats(self._lines)
+
+    def possible_repeats(self) -> int:
+        """Number of triples that differ from an earlier one only in unstable blank node labels."""
+        return _count_repeats(self._shapes)
 
     def blocks(self, progress: Progress) -> Iterator[bytes]:
-        """All pages, one behind the other."""
-        gathered = bytearray()
+        """The text of all pages, in blocks."""
+        block = bytearray()
         for number in range(1, self.tally.pages + 1):
-            gathered += self._read(number)
-            if len(gathered) >= GATHERED:
-                yield bytes(gathered)
-                gathered.clear()
+            block += self._read(number)
+            if len(block) >= BLOCK_SIZE:
+                yield bytes(block)
+                block.clear()
             progress.advance(number)
-        if gathered:
-            yield bytes(gathered)
+        if block:
+            yield bytes(block)
 
     def _remember(self, text: bytes) -> None:
-        """Two of 10⁸ lines have the same hash by chance once in some thousand fetches."""
+        """Add the hashes of a page's lines.
+
+        Of 10⁸ lines two share a hash by chance about once in some thousand fetches.
+        """
         lines = text.splitlines()
-        if not self._labels_hold and b"_:" in text:
+        if not self._stable_labels and b"_:" in text:
             shapes = _LABEL.sub(b"_:", text).splitlines()
-            self._shapes.append(
-                _hashes([shape for line, shape in zip(lines, shapes, strict=True) if line != shape])
-            )
-            lines = [line for line, shape in zip(lines, shapes, strict=True) if line == shape]
+            pairs = list(zip(lines, shapes, strict=True))
+            self._shapes.append(_hashes([shape for line, shape in pairs if line != shape]))
+            lines = [line for line, shape in pairs if line == shape]
         self._lines.append(_hashes(lines))
 
     def _path(self, number: int) -> Path:
@@ -136,15 +151,15 @@ def _hashes(lines: list[bytes]) -> NDArray[np.int64]:
     return np.fromiter(map(hash, lines), np.int64, len(lines))
 
 
-def _equal(pages: list[NDArray[np.int64]]) -> int:
-    """How many hashes have come before."""
+def _count_repeats(pages: list[NDArray[np.int64]]) -> int:
+    """Number of hashes that occurred before."""
     hashes = np.concatenate([*pages, np.empty(0, np.int64)])
     hashes.sort()
     return int(np.count_nonzero(hashes[1:] == hashes[:-1]))
 
 
 def _read_state(path: Path) -> tuple[str, Tally] | None:
-    """The fingerprint and the tally that were kept, if there are any."""
+    """The kept fingerprint and tally, or None."""
     try:
         state = json.loads(path.read_bytes())
         return str(state["fingerprint"]), Tally(
