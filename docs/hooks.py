@@ -12,7 +12,8 @@ import griffe
 ORDER = (
     *("embed", "info", "plan", "verify"),
     *("nearest", "types", "cluster", "plot", "export", "update"),
-    *("fetch", "lubm", "evaluate", "compare", "tune", "python", "scikit-learn"),
+    *("fetch", "lubm", "evaluate", "compare", "tune", "warm-up"),
+    *("python", "scikit-learn"),
 )
 HOW_TO = Path(__file__).parent / "how-to"
 MARK = "<!-- commands -->"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from dataclasses import fields
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import ROOT, Command
 from graphs import many
-from pyke.config import PRESETS, Config, format_size, parse_duration, parse_size
+from pyke.config import PRESETS, SETTINGS, Config, Setting, format_size, parse_duration, parse_size
 from pyke.errors import NoInput, UsageError
 
 
@@ -250,3 +252,33 @@ def test_bad_settings_are_refused_with_the_name_of_their_file(
     path.write_bytes(content)
     with pytest.raises(UsageError, match=r"settings\.toml"):
         Config.read(path)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The table of settings
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_settings_has_the_table_of_the_code() -> None:
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("settings", ROOT / "docs" / "settings.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.updated(page) == page, "run: python docs/settings.py"
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: one.name)
+def test_every_setting_is_an_option_of_embed_and_a_parameter_of_the_transformer(
+    setting: Setting, pyke: Command
+) -> None:
+    from pyke.use.sklearn import PykeEmbedder
+
+    assert f"--{setting.name.replace('_', '-')}" in pyke("embed", "--help").stdout
+    assert setting.name in {*PykeEmbedder().get_params(), "seed"}
+
+
+def test_every_default_is_within_its_own_bounds() -> None:
+    for setting in SETTINGS:
+        setting.check(setting.default)

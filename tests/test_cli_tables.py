@@ -1,0 +1,60 @@
+"""Tables on the terminal: their width, their words, and text that comes from strangers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyke.cli import tables
+from pyke.cli.tables import print_table
+
+IRI = "http://example.com/" + "a-long-name/" * 12
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: object, **options: object) -> list[str]:
+    print_table(*arguments, **options)  # type: ignore[arg-type]
+    return capsys.readouterr().out.split("\n")
+
+
+def test_columns_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, ("term", "count"), [("anna", "7"), ("bert", "1,000")], right=(1,))
+    assert lines[0] == "term  count"
+    assert lines[2:4] == ["anna      7", "bert  1,000"]
+
+
+def test_a_table_fits_80_columns_in_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    words = " ".join(["word"] * 60)
+    lines = printed(capsys, ("a long header of a column", "text"), [(words, words)])
+    assert max(map(len, lines)) <= 80
+    assert sum(line.count("word") for line in lines) == 120
+
+
+def test_an_iri_stays_in_one_piece(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = printed(capsys, ("distance", "term"), [("0.1", IRI)], right=(0,))
+    assert lines[2] == f"     0.1  {IRI}"
+    assert len(lines[1]) < 40, "the line below the header is as wide as the terminal at most"
+
+
+def test_labels_have_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, ("label",), [("\x1b[31mred\r\u009b",)])
+    assert lines[2] == "\\u001b[31mred\\u000d\\u009b"
+
+
+def test_wide_characters_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, ("label", "n"), [("東京", "1"), ("abcd", "2")])
+    assert lines[2:4] == ["東京   1", "abcd   2"]
+
+
+@given(rows=st.lists(st.tuples(st.text(max_size=60), st.text(max_size=60)), max_size=5))
+def test_every_word_of_every_cell_is_printed(rows: list[tuple[str, str]]) -> None:
+    widths = tables._widths(["a", "b"], [list(row) for row in rows], 30)
+    for row in rows:
+        text = " ".join(tables._lines(list(row), widths, ()))
+        assert all(word in text for cell in row for word in cell.split())
