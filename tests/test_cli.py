@@ -14,6 +14,7 @@ import pytest
 
 from conftest import Command, process
 from graphs import FAMILY, random_graph
+from pyke.cli import terminal
 
 MANY_ITERATIONS = ("--energy-release", "0.0002", "--epsilon", "0", "--checkpoint-seconds", "0")
 
@@ -278,3 +279,45 @@ def test_a_graph_is_not_taken_for_an_embedding(pyke: Command, family: Path) -> N
     assert done.returncode == 66
     assert "is a file, no embedding directory" in done.stderr
     assert "pyke embed" in done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_commands_options_and_values_are_completed(shell: str) -> None:
+    def completed(line: str) -> str:
+        environment = {
+            **os.environ,
+            "_PYKE_COMPLETE": f"complete_{shell}",
+            "_TYPER_COMPLETE_ARGS": line,
+            "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(line.split(" ")) - 1),
+        }
+        code = "import sys; sys.argv[0] = 'pyke'; from pyke.cli import main; main()"
+        command = [sys.executable, "-c", code]
+        return subprocess.run(command, env=environment, capture_output=True, text=True).stdout
+
+    assert "nearest" in completed("pyke near")
+    assert "--energy-release" in completed("pyke embed --energy")
+    assert "elementwise" in completed("pyke embed --repulsion el")
+
+
+def test_help_groups_commands_by_job_and_cuts_no_description(pyke: Command) -> None:
+    shown = pyke("-h").stdout
+    for job in ("Make an embedding", "Use an embedding", "Measure"):
+        assert f"{job}:" in shown
+    assert "..." not in shown.split("COMMAND [ARGS]...")[1]
+
+
+def test_every_command_has_the_short_option_of_help(pyke: Command) -> None:
+    for name in ("embed", "nearest", "warm-up"):
+        assert pyke(name, "-h").stdout == pyke(name, "--help").stdout
+
+
+def test_progress_never_runs_backwards(capfd: pytest.CaptureFixture[str]) -> None:
+    progress = terminal._PlainLines()
+    progress.interval = 0.0
+    progress.stage("reading", 100, "bytes")
+    for done in (10, 50, 30, 120):
+        progress.advance(done)
+    shown = capfd.readouterr().err.split("\n")
+    assert shown[1:5] == ["reading: 10%", "reading: 50%", "reading: 50%", "reading: 100%"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -58,11 +57,16 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'pyke' has no attribute {name!r}")
 
 
-class _ShortNames(MetaPathFinder, Loader):
-    """Imports a module under its short name: both names give the same module."""
+class _ShortNames:
+    """Finder and loader that imports a module under its short name: both give the same module.
+
+    It has the methods of importlib.abc.MetaPathFinder and Loader; importing these would double
+    the time of `import pyke`.
+    """
 
     def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname in _SHORT_NAMES else None
+        loader: Any = self
+        return ModuleSpec(fullname, loader) if fullname in _SHORT_NAMES else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(_SHORT_NAMES[spec.name])
