@@ -1,8 +1,9 @@
-"""Is the confidence of a predicted type true? `pyke types` on graphs that lack the types of 20 % of their typed subjects, which are then compared.
+"""Is the confidence of predicted types right? `pyke types` on graphs with 20 % of types withheld.
 
-The types are withheld before the embedding; the calibration, which withholds some of the others, sees none of them. Predictions for the
-withheld subjects are counted by their confidence: the part that should be right beside the part that is. All seeds of a graph are counted
-together. `--precision` is tried as if the withheld subjects were all that is asked.
+Types are withheld before the embedding. The calibration, which withholds some of the remaining
+types, does not use them either. Predictions for the withheld subjects are grouped by confidence:
+expected precision and measured precision. All seeds of a graph are counted together. `--precision`
+is applied as if only the withheld subjects were queried.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ GRAPHS = ("iswc", "codex-m", "wikipathways")
 LEVELS = (0.8, 0.9, 0.95)
 PRECISION = 0.9
 TOLERANCE = 0.03
-ENOUGH = 100  # predictions in a bin whose gap counts
+MIN_PREDICTIONS = 100  # in a bin, for its gap to count
 BINS = 10
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Predictions for withheld subjects: the confidence of each, whether it is right, and whether `--precision` would keep it."""
+    """Predictions for withheld subjects: confidence, correctness, and the choice of --precision."""
 
     confidences: NDArray[np.float64]
     right: NDArray[np.bool_]
     precise: NDArray[np.bool_]
-    types: int  # that were withheld
+    types: int  # number of withheld types
 
     def __add__(self, other: Outcome) -> Outcome:
         confidences = np.concatenate([self.confidences, other.confidences])
@@ -48,20 +49,23 @@ class Outcome:
         return Outcome(confidences, right, precise, self.types + other.types)
 
     def row(self, chosen: NDArray[np.bool_]) -> dict[str, Any]:
-        """Some of them, counted."""
+        """Counts of the selected predictions."""
         count, right = int(chosen.sum()), int(self.right[chosen].sum())
         shares = (
-            {"should be right": float(self.confidences[chosen].mean()), "are right": right / count}
+            {"expected": float(self.confidences[chosen].mean()), "precision": right / count}
             if count
             else {}
         )
-        return {"predictions": count, **shares, "types found": right / self.types}
+        return {"predictions": count, **shares, "recall": right / self.types}
 
     def bins(self) -> list[dict[str, Any]]:
-        """By confidence, in tenths."""
+        """Rows by tenths of confidence."""
         tenth = np.minimum((self.confidences * BINS).astype(int), BINS - 1)
         return [
-            {"which": f"{bin_ / BINS:.1f} to {(bin_ + 1) / BINS:.1f}", **self.row(tenth == bin_)}
+            {
+                "selection": f"{bin_ / BINS:.1f} to {(bin_ + 1) / BINS:.1f}",
+                **self.row(tenth == bin_),
+            }
             for bin_ in range(BINS)
         ]
 
@@ -84,49 +88,48 @@ def predict_withheld(path: Path, seed: int) -> Outcome:
 
 
 def is_true(found: Predictions, parts: Split) -> NDArray[np.bool_]:
-    """Which predictions say what was withheld."""
+    """Which predictions equal a withheld type."""
     terms, asked = len(parts.graph.terms), parts.asked
     subjects, classes = (
         np.repeat(asked.subjects, np.diff(asked.offsets)),
         asked.class_ids[asked.classes],
     )
-    there = (subjects >= 0) & (
-        classes >= 0
-    )  # what only withheld statements named is in the graph no more
+    # Terms that occur only in withheld triples are not in the graph.
+    exists = (subjects >= 0) & (classes >= 0)
     return np.isin(
         found.subjects.astype(np.int64) * terms + found.classes,
-        subjects[there].astype(np.int64) * terms + classes[there],
+        subjects[exists].astype(np.int64) * terms + classes[exists],
     )
 
 
 def rows_of(graph: str, outcome: Outcome) -> tuple[list[dict[str, Any]], list[str]]:
-    """Table and misses of one graph."""
+    """Rows and missed targets of one graph."""
     everything = np.ones(len(outcome.right), bool)
     levels = [
-        {"which": f"--min-confidence {level}", **outcome.row(outcome.confidences >= level)}
+        {"selection": f"--min-confidence {level}", **outcome.row(outcome.confidences >= level)}
         for level in LEVELS
     ]
-    precise = {"which": f"--precision {PRECISION}", **outcome.row(outcome.precise)}
+    precise = {"selection": f"--precision {PRECISION}", **outcome.row(outcome.precise)}
     bins = outcome.bins()
-    gap = max((_gap(row) for row in bins if row["predictions"] >= ENOUGH), default=0.0)
-    total = {"which": "all", **outcome.row(everything), "greatest gap of a bin": gap}
+    gap = max((_gap(row) for row in bins if row["predictions"] >= MIN_PREDICTIONS), default=0.0)
+    total = {"selection": "all", **outcome.row(everything), "maximum gap of a bin": gap}
     misses = [
-        f"{graph}, {row['which']}: off by {_gap(row):.3f}"
+        f"{graph}, {row['selection']}: off by {_gap(row):.3f}"
         for row in (total, *levels)
         if _gap(row) > TOLERANCE
     ]
-    right = precise.get("are right", 1.0)
+    right = precise.get("precision", 1.0)
     if abs(right - PRECISION) > TOLERANCE and not (outcome.precise.all() and right > PRECISION):
-        misses.append(f"{graph}, {precise['which']}: {right:.3f} are right")
+        misses.append(f"{graph}, {precise['selection']}: precision {right:.3f}")
     return [{"graph": graph, **row} for row in (total, *levels, precise, *bins)], misses
 
 
 def _gap(row: dict[str, Any]) -> float:
-    return abs(row["should be right"] - row["are right"]) if row["predictions"] else 0.0
+    return abs(row["expected"] - row["precision"]) if row["predictions"] else 0.0
 
 
 def figure_of(found: dict[str, list[dict[str, Any]]]) -> Any:
-    """A panel per graph: confidence against truth, with two standard errors; below, how many predictions there were."""
+    """A panel per graph: precision over confidence, and below it the number of predictions."""
     figure = figures.new_figure(3.5 * len(found) + 0.4, 4.6)
     panels = figure.subplots(
         2, len(found), sharex=True, sharey="row", height_ratios=[3.6, 1], squeeze=False
@@ -136,11 +139,11 @@ def figure_of(found: dict[str, list[dict[str, Any]]]) -> Any:
         filled = [row for row in bins if row["predictions"]]
         expected, right, counts = (
             np.array([row[name] for row in filled])
-            for name in ("should be right", "are right", "predictions")
+            for name in ("expected", "precision", "predictions")
         )
         errors = 2 * np.sqrt(expected * (1 - expected) / counts)
         above.plot(
-            [0, 1], [0, 1], color=figures.GREY, linewidth=1, linestyle="--", label="as promised"
+            [0, 1], [0, 1], color=figures.GREY, linewidth=1, linestyle="--", label="expected"
         )
         above.errorbar(
             expected,
@@ -156,7 +159,7 @@ def figure_of(found: dict[str, list[dict[str, Any]]]) -> Any:
         above.grid(alpha=0.25)
         below.bar(expected, counts, width=0.035, color=figures.GREY)
         below.set(xlabel="confidence", yscale="log")
-    panels[0, 0].set_ylabel("part that is right")
+    panels[0, 0].set_ylabel("precision")
     panels[0, 0].legend(fontsize=8, loc="upper left", frameon=False)
     panels[1, 0].set_ylabel("predictions")
     panels[1, 0].set_ylim(bottom=10)
@@ -169,7 +172,7 @@ def main() -> None:
     parser.add_argument(
         "--seeds", type=int, default=3, help="splits and embeddings of each graph [3]"
     )
-    parser.add_argument("--figure", type=Path, help="draw confidence against truth")
+    parser.add_argument("--figure", type=Path, help="draw precision over confidence")
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
     misses: list[str] = []
@@ -182,8 +185,10 @@ def main() -> None:
         rows, misses, bins[graph] = rows + more, misses + missed, outcome.bins()
     if options.figure:
         figures.draw_to(figure_of(bins), options.figure)
-    columns = {"graph": "", "which": "", "predictions": ",", "should be right": ".3f", "are right": ".3f", "types found": ".3f",
-               "greatest gap of a bin": ".3f"}  # fmt: skip
+    columns = {
+        "graph": "", "selection": "", "predictions": ",", "expected": ".3f",
+        "precision": ".3f", "recall": ".3f", "maximum gap of a bin": ".3f",
+    }  # fmt: skip
     common.finish(columns, rows, misses, options.json)
 
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: where the data is, child processes with their time and memory, and tables."""
+"""Shared code of the benchmarks: data, child processes with their time and memory, tables."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from typing import Any, NoReturn
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("PYKE_DATA") or ROOT.parent / "shared" / "data")
 FATHER = ROOT / "examples" / "father.ttl"
-LOOK_EVERY = 0.01  # seconds between two looks at a child's memory
+POLL_SECONDS = 0.01  # between two checks of the memory of a child
 
 
 @dataclass(frozen=True)
 class Child:
-    """A child process that has ended."""
+    """A finished child process."""
 
     code: int
     seconds: float
-    cpu_seconds: float  # of all its threads: hardly disturbed by others on the machine
+    cpu_seconds: float  # of all threads; hardly affected by other programs
     peak_bytes: int
     output: str
     errors: str
 
 
 def parser(about: str | None) -> argparse.ArgumentParser:
-    """The options of every benchmark; `about` is its docstring."""
+    """Parser with the options of every benchmark; `about` is its docstring."""
     made = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -43,32 +43,32 @@ def parser(about: str | None) -> argparse.ArgumentParser:
         "--data",
         type=Path,
         default=DATA,
-        help="folder of the graphs [$PYKE_DATA or ../shared/data beside the repository]",
+        help="folder with the graphs [$PYKE_DATA or ../shared/data]",
     )
     made.add_argument("--json", action="store_true", help="print JSON instead of a table")
     return made
 
 
 def stop(message: str) -> NoReturn:
-    """Ends a benchmark that cannot run."""
+    """Stop a benchmark that cannot run."""
     print(message, file=sys.stderr)
     raise SystemExit(2)
 
 
 def need(path: Path) -> Path:
-    """A file that has to be there."""
+    """The path itself; stops the benchmark if the file is missing."""
     if not path.is_file():
-        stop(f"{path} is missing; --data or PYKE_DATA names the folder with the graphs")
+        stop(f"{path} is missing. Set --data or PYKE_DATA to the folder with the graphs.")
     return path
 
 
 def graph(data: Path, name: str) -> Path:
-    """A graph of the data folder."""
+    """Path of a graph in the data folder."""
     return need(data / f"{name}.nt.gz")
 
 
 def pyke(*arguments: str | Path) -> list[str]:
-    """The command line of this interpreter's pyke."""
+    """A command line that runs `pyke` of this interpreter."""
     script = shutil.which("pyke", path=str(Path(sys.executable).parent)) or shutil.which("pyke")
     return [
         script or stop("the command pyke is not installed: pip install -e ."),
@@ -77,9 +77,9 @@ def pyke(*arguments: str | Path) -> list[str]:
 
 
 def run(command: Sequence[str], fail: bool = True) -> Child:
-    """Runs a command; one that fails ends the benchmark, unless told otherwise.
+    """Run a command. A failure stops the benchmark, unless `fail` is False.
 
-    The peak is the kernel's: of rusage, and of VmHWM, looked at while the child runs, because pyke resets it at each stage.
+    The peak memory is the maximum of rusage and of VmHWM, which is polled while the child runs.
     """
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         began = time.perf_counter()
@@ -105,7 +105,7 @@ def run(command: Sequence[str], fail: bool = True) -> Child:
 
 
 class _Watch(threading.Thread):
-    """Looks at a child's greatest resident size while it runs."""
+    """Polls the peak memory of a child while it runs."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
@@ -113,7 +113,7 @@ class _Watch(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        while not self._ended.wait(LOOK_EVERY):
+        while not self._ended.wait(POLL_SECONDS):
             try:
                 lines = self._status.read_text().splitlines()
             except OSError:
@@ -132,7 +132,7 @@ class _Watch(threading.Thread):
 
 
 def warm_up(*more: str | Path) -> None:
-    """Compiles the kernels, by embedding a graph with enough terms to call them all."""
+    """Compile the kernels: embed a graph that is large enough to call all of them."""
     with tempfile.TemporaryDirectory() as folder:
         many = Path(folder) / "many.nt"
         label = "<http://www.w3.org/2000/01/rdf-schema#label>"
@@ -146,7 +146,7 @@ def warm_up(*more: str | Path) -> None:
 
 
 def table(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Prints rows, `columns` being titles with formats."""
+    """Print rows as Markdown; `columns` maps titles to formats."""
     numeric = [any(isinstance(row.get(title), int | float) for row in rows) for title in columns]
     print("| " + " | ".join(columns) + " |")
     print("|" + "|".join("---:" if number else "---" for number in numeric) + "|")
@@ -168,7 +168,7 @@ def finish(
     misses: Sequence[str],
     as_json: bool,
 ) -> NoReturn:
-    """Prints the rows, `columns` being titles with formats, and the targets that were missed; exits 1 if there are any."""
+    """Print rows and missed targets; `columns` maps titles to formats. Exits with 1 on a miss."""
     rows = list(rows)
     if as_json:
         print(json.dumps({"rows": rows, "misses": misses}, indent=1))

@@ -1,7 +1,8 @@
-"""PYKE beside its rivals: `pyke compare` on iswc, codex-m and wikipathways with every method (`make baselines` installs them), as tables.
+"""Compare PYKE with all other methods on iswc, codex-m and wikipathways.
 
-One thread each, as in the paper; two hours or three. Rows are kept in --folder, with the pages, so that a run which was stopped goes on.
-Targets: first in the held-out protocol, and at most .02 behind the best in the paper's own, at μ = 10.
+Runs `pyke compare` with one thread, as in the paper; it takes two to three hours. `make baselines`
+installs the methods. Rows and pages are stored in --folder, so a stopped run can be resumed.
+Targets with 10 neighbours (μ): first in held-out scores, at most .02 below the best in-graph score.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pyke.evaluate.compare import Comparison, Row
 from pyke.use import figures, reports
 
 GRAPHS = ("iswc", "codex-m", "wikipathways")
-MU, MOST_BEHIND = 10, 0.02
+MU, MAX_DISTANCE = 10, 0.02
 
 
 def misses_of(comparison: Comparison) -> list[str]:
@@ -34,13 +35,13 @@ def misses_of(comparison: Comparison) -> list[str]:
     )
     return misses + (
         []
-        if ours_in >= best_in - MOST_BEHIND
+        if ours_in >= best_in - MAX_DISTANCE
         else [f"{comparison.graph}: in-graph {ours_in:.4f}, the best is {best_in:.4f}"]
     )
 
 
 def summary(comparisons: dict[str, Comparison]) -> reports.Table:
-    """One row per method: both scores, weighted purity and seconds on each graph, the best in bold."""
+    """A row per method: both scores, weighted purity and seconds on each graph."""
     columns = [
         "method",
         *(f"{graph} {what}" for graph in comparisons for what in ("in", "held", "purity", "s")),
@@ -48,7 +49,7 @@ def summary(comparisons: dict[str, Comparison]) -> reports.Table:
     found = {
         graph: tables.comparison_table(comparison) for graph, comparison in comparisons.items()
     }
-    places = (1, 2, 5, 8)  # of these four in the table of one graph
+    places = (1, 2, 5, 8)  # columns in the table of one graph
     titles = [row[0] for row in next(iter(found.values())).rows]
     rows: list[list[str]] = []
     best: set[tuple[int, int]] = set()
@@ -71,7 +72,7 @@ def main() -> None:
     parser = common.parser(__doc__)
     parser.add_argument("--graphs", nargs="+", default=list(GRAPHS))
     parser.add_argument("--folder", type=Path, default=common.ROOT / "build" / "comparisons")
-    parser.add_argument("--time-limit", default="20m", help="most time for one embedding [20m]")
+    parser.add_argument("--time-limit", default="20m", help="maximum time of one embedding [20m]")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     misses: list[str] = []

@@ -1,10 +1,11 @@
-"""Rows that the simulation gathers per second, as a fraction of a bare loop that gathers rows of the same array and does nothing else.
+"""Rows that the simulation gathers per second, compared with a loop that only gathers rows.
 
-One iteration gathers a row for every spring and every repeller of the real system of a graph (default parameters). The bare loops
-add as many rows to an accumulator, on the same number of threads: once at uniformly random places, once at the very places that
-the simulation asks for (springs in their order, then repellers), which shows what locality is worth. The three alternate, the
-median counts; `fraction` is the rate of the simulation divided by that of the loop. Target: at least 0.6 of the uniformly random
-gather. Above 1, the simulation gains more by locality (a block shares a pool of repellers) than its arithmetic costs.
+One iteration gathers a row for every spring and every repeller of a real graph (default settings).
+The plain loops add as many rows to an accumulator, with the same number of threads: once at random
+places, once at the places of the simulation (springs, then repellers), which shows the effect of
+locality. The three alternate; the median counts. `fraction` is the rate of the simulation divided
+by that of the loop. Target: at least 0.6 of the random gather. Above 1, the simulation gains more
+by locality (a block shares a pool of repellers) than its arithmetic costs.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from pyke.pipeline import Run
 from pyke.pipeline.embed import find_forces
 from pyke.simulation import anneal
 
-LEAST_FRACTION = 0.6
+MIN_FRACTION = 0.6
 
 
 def _gather(positions: Floats, rows: Ids, begin: int, end: int, out: Floats) -> None:
-    """Adds positions[y] to out, for y in rows[begin … end]."""
+    """Add positions[y] to out, for y in rows[begin:end]."""
     for j in range(begin, end):
         y = rows[j]
         for i in range(positions.shape[1]):
@@ -41,8 +42,8 @@ def _gather(positions: Floats, rows: Ids, begin: int, end: int, out: Floats) -> 
 gather: Callable[..., None] = numba.njit(nogil=True)(_gather)
 
 
-def bare(positions: Floats, rows: Ids, threads: int) -> float:
-    """Seconds of the bare loop over all rows."""
+def plain_loop(positions: Floats, rows: Ids, threads: int) -> float:
+    """Seconds of the plain loop over all rows."""
     began = time.perf_counter()
     parallel_for(
         threads,
@@ -55,7 +56,7 @@ def bare(positions: Floats, rows: Ids, threads: int) -> float:
 
 
 def simulated_rows(springs: Matrix, repellers: Repellers) -> Ids:
-    """The rows that an iteration gathers: springs in their order, then repellers in theirs."""
+    """Rows that an iteration gathers: those of the springs, then those of the repellers."""
     blocks = np.arange(springs.rows) // BLOCK_ROWS
     places = repellers.pool_offsets[blocks, None] + repellers.members
     present: NDArray[Any] = np.arange(repellers.members.shape[1]) < repellers.counts[:, None]
@@ -63,7 +64,7 @@ def simulated_rows(springs: Matrix, repellers: Repellers) -> Ids:
 
 
 class Alternate(Progress):
-    """Times the iterations of a simulation, and runs the bare loops between them."""
+    """Measures the iterations of a simulation, and runs the plain loops between them."""
 
     def __init__(self, loops: dict[str, Callable[[], float]]) -> None:
         self.loops = loops
@@ -71,7 +72,7 @@ class Alternate(Progress):
         self.began = 0.0
 
     def iteration(self, number: int, energy: float, objective: float, displacement: float) -> None:  # noqa: ARG002
-        """An iteration is done; the first one, with the start in it, does not count."""
+        """Record an iteration. The first one, which includes the start, does not count."""
         if number > 1:
             self.seconds["simulation"].append(time.perf_counter() - self.began)
         for name, loop in self.loops.items():
@@ -80,17 +81,17 @@ class Alternate(Progress):
 
 
 def measure(name: str, options: Any) -> list[dict[str, Any]]:
-    """The three rates on one graph."""
+    """The three rates on a graph."""
     config = Config(on_error="skip", threads=options.threads, max_iterations=options.iterations + 1)
     task = Run(common.graph(options.data, name), config)
     springs, repellers = find_forces(task.read(), task.stages)
     positions = anneal.random_start(springs.rows, config)
     local = simulated_rows(springs, repellers)
     random = np.random.default_rng(0).integers(springs.rows, size=len(local), dtype=np.int32)
-    bare(positions, local[:1000], 1)  # compiles
+    plain_loop(positions, local[:1000], 1)  # compile
     loops = {
-        "random rows": lambda: bare(positions, random, config.threads),
-        "the same rows": lambda: bare(positions, local, config.threads),
+        "random rows": lambda: plain_loop(positions, random, config.threads),
+        "the same rows": lambda: plain_loop(positions, local, config.threads),
     }
     alternate = Alternate(loops)
     anneal.simulate(springs, repellers, config, alternate)
@@ -118,9 +119,9 @@ def main() -> None:
     options = parser.parse_args()
     rows = [row for name in options.graphs for row in measure(name, options)]
     misses = [
-        f"{row['graph']}: {row['fraction']:.2f} of a random gather, not {LEAST_FRACTION}"
+        f"{row['graph']}: {row['fraction']:.2f} of a random gather, target {MIN_FRACTION}"
         for row in rows
-        if row["loop"] == "random rows" and row["fraction"] < LEAST_FRACTION
+        if row["loop"] == "random rows" and row["fraction"] < MIN_FRACTION
     ]
     columns = {
         "graph": "",

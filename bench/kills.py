@@ -1,6 +1,7 @@
-"""kill -9 at random instants: runs are killed up to three times each, resumed, and compared with an undisturbed one.
+"""Runs that kill -9 ends at random moments, up to three times each, and that are resumed.
 
-Target: every resumed run ends with the same bits, and nothing is left beside its output. The seed of the instants is printed.
+Target: every run ends with the bits of an uninterrupted run, and leaves no other files. Prints the
+seed of the moments.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PARAMETERS = (
 
 
 def killed(command: list[str], seconds: float) -> bool:
-    """Kills a run after some time; whether it still ran."""
+    """Kill a run after some seconds. Returns whether it was still running."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
         try:
             child.wait(seconds)
@@ -51,7 +52,7 @@ def main() -> None:
         began = time.perf_counter()
         shutil.rmtree(output)
         common.run(command)
-        seconds, wanted = time.perf_counter() - began, vectors_hash(output)
+        seconds, expected = time.perf_counter() - began, vectors_hash(output)
         for _ in range(options.runs):
             shutil.rmtree(output)
             for _ in range(3):
@@ -59,18 +60,18 @@ def main() -> None:
                     kills += killed([*command, "--resume"], rng.uniform(0.3, seconds))
             if not output.exists():
                 common.run([*command, "--resume"])
-            same += vectors_hash(output) == wanted
+            same += vectors_hash(output) == expected
             clean += [path.name for path in output.parent.iterdir()] == ["out"]
     row = {
         "seed": options.seed,
         "runs": options.runs,
         "kills": kills,
         "same bits": same,
-        "nothing left behind": clean,
+        "no other files": clean,
     }
     misses = [
         f"only {number} of {options.runs} {what}"
-        for what, number in (("same", same), ("clean", clean))
+        for what, number in (("have the same bits", same), ("leave no other files", clean))
         if number < options.runs
     ]
     common.finish(dict.fromkeys(row, ""), [row], misses, options.json)

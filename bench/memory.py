@@ -1,7 +1,8 @@
-"""The peak that `pyke plan` announces beside the peak that `pyke embed` reaches (resident bytes of the process, by the kernel).
+"""Peak memory that `pyke plan` predicts, compared with the measured peak of `pyke embed`.
 
-`update` adds 5 % of the triples to an embedding of the others; what is planned is what its `--memory` refuses by. Target: within 15 % of
-each other. `deviation` is measured / planned − 1: above 0, the run took more than planned.
+Memory is the resident size of the process. `update` adds 5 % of the triples to an embedding of the
+others; its prediction is the one that its `--memory` uses. Target: within 15 %. `deviation` is
+measured / planned − 1: above 0, the run needed more than planned.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from pyke.pipeline import Run
 from pyke.pipeline.budget import sizes_of, update_bytes
 from update import late_triples, write_lines
 
-GREATEST_DEVIATION = 0.15
+MAX_DEVIATION = 0.15
 
 
 def measure(path: Path) -> dict[str, Any]:
-    """Plan and truth for one graph."""
+    """Planned and measured peak of embedding a graph."""
     planned = int(
         json.loads(common.run(common.pyke("plan", path, "--on-error", "skip", "--json")).output)[
             "peak_bytes"
@@ -36,7 +37,7 @@ def measure(path: Path) -> dict[str, Any]:
 
 
 def measure_update(path: Path) -> dict[str, Any]:
-    """Plan and truth for an update of one graph."""
+    """Planned and measured peak of an update."""
     graph = Run(path, Config(on_error="skip")).read()
     late = late_triples(graph, "triples", seed=0)
     with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +75,7 @@ def main() -> None:
     misses = [
         f"{row['graph']}, {row['command']}: {row['deviation']:+.0%}"
         for row in rows
-        if abs(row["deviation"]) > GREATEST_DEVIATION
+        if abs(row["deviation"]) > MAX_DEVIATION
     ]
     common.finish(
         {

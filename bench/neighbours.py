@@ -1,10 +1,10 @@
-"""10^5 neighbour queries (k = 10) on an embedding of WordNet: ours beside usearch used by hand and beside plain matrix products.
+"""100,000 neighbour queries on an embedding of WordNet, compared with usearch and matrix products.
 
-Seconds hold all that a way needs: an index is built before it is asked, and the command also reads names, finds their terms and writes the
-table. usearch by hand is one index with the settings of `pyke.search`, built by one thread as there, and one search on all cores. Matrix products
-answer a sample, and the seconds are those of all queries at that speed. Recall is the part of the true neighbours that is found, equally near ones
-being as good.
-Target: nothing of ours takes more than twice the time of usearch by hand.
+Seconds include everything a program needs: building the index, and for `pyke nearest --batch` also
+reading names, finding terms and writing the table. `usearch directly` is one index with our
+settings, built by one thread, and one search on all cores. Matrix products answer a sample; their
+seconds are scaled to all queries. Recall is the fraction of true neighbours found; neighbours at
+the same distance count as equal. Target: pyke takes at most twice the time of usearch.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from pyke.config import Config
 from pyke.embedding.embedding import Embedding, load
 from pyke.use.neighbours import search
 
-MOST = 2.0  # times usearch by hand
-SAMPLE = 2_000  # queries of the matrix products
+MAX_RATIO = 2.0  # of the seconds of usearch
+SAMPLE = 2_000  # queries for the matrix products
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a way took, and the distances of the neighbours that it found."""
+    """Seconds of a program, and the distances of the neighbours it found."""
 
     seconds: float
-    cpu_seconds: float  # of all threads: hardly disturbed by others on the machine
+    cpu_seconds: float  # of all threads; hardly affected by other programs
     distances: NDArray[Any]
 
 
@@ -45,11 +45,17 @@ def ours(
     return lambda: embedding.nearest_of_many(ids, k, exact=exact).distances
 
 
-def usearch_by_hand(vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int) -> NDArray[Any]:
+def usearch_directly(vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int) -> NDArray[Any]:
     from usearch.index import Index
 
-    index = Index(ndim=vectors.shape[1], metric="l2sq", dtype="f32", connectivity=search.CONNECTIVITY,
-                  expansion_add=search.EXPANSION_ADD, expansion_search=search.EXPANSION_SEARCH)  # fmt: skip
+    index = Index(
+        ndim=vectors.shape[1],
+        metric="l2sq",
+        dtype="f32",
+        connectivity=search.CONNECTIVITY,
+        expansion_add=search.EXPANSION_ADD,
+        expansion_search=search.EXPANSION_SEARCH,
+    )
     index.add(np.arange(len(vectors), dtype=np.uint64), vectors, threads=search.BUILDING_THREADS)
     found = index.search(vectors[ids], k + 1, threads=Config().threads)
     own = found.keys == ids[:, None].astype(np.uint64)
@@ -58,17 +64,17 @@ def usearch_by_hand(vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int
 
 
 def matrix_products(
-    vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int, at_once: int = 100
+    vectors: NDArray[np.float32], ids: NDArray[np.int64], k: int, block: int = 100
 ) -> NDArray[Any]:
     squares = (vectors**2).sum(axis=1)
     nearest = []
-    for begin in range(0, len(ids), at_once):
-        asked = ids[begin : begin + at_once]
-        distances = squares - 2 * (vectors[asked] @ vectors.T)
-        distances[np.arange(len(asked)), asked] = np.inf
+    for begin in range(0, len(ids), block):
+        queries = ids[begin : begin + block]
+        distances = squares - 2 * (vectors[queries] @ vectors.T)
+        distances[np.arange(len(queries)), queries] = np.inf
         near = np.argpartition(distances, k - 1, axis=1)[:, :k]
         nearest.append(
-            np.sort(np.linalg.norm(vectors[near] - vectors[asked][:, None], axis=2), axis=1)
+            np.sort(np.linalg.norm(vectors[near] - vectors[queries][:, None], axis=2), axis=1)
         )
     return np.concatenate(nearest)
 
@@ -81,7 +87,7 @@ def timed(work: Callable[[], NDArray[Any]], times: float = 1.0) -> Found:
     )
 
 
-def by_command(directory: Path, embedding: Embedding, ids: NDArray[np.int64], k: int) -> Found:
+def with_command(directory: Path, embedding: Embedding, ids: NDArray[np.int64], k: int) -> Found:
     names, table = directory.with_name("names.txt"), directory.with_name("table.parquet")
     names.write_text("".join(f"{embedding.terms[i]}\n" for i in ids))
     child = common.run(
@@ -99,28 +105,28 @@ def measure(directory: Path, queries: int, k: int) -> list[dict[str, Any]]:
     vectors = np.array(embedding.vectors)
     ids = np.random.default_rng(0).integers(0, len(vectors), queries)
     for exact in (True, False):
-        embedding.nearest_of_many(ids[:100], k, exact=exact)  # compiles, loads
-    ways = {
+        embedding.nearest_of_many(ids[:100], k, exact=exact)  # compile, and load the library
+    programs = {
         "pyke, exact": timed(ours(embedding, ids, k, True)),
-        "usearch by hand": timed(lambda: usearch_by_hand(vectors, ids, k)),
+        "usearch directly": timed(lambda: usearch_directly(vectors, ids, k)),
         "pyke, default": timed(ours(embedding, ids, k, None)),
         "pyke, approximate": timed(ours(embedding, ids, k, False)),
-        "pyke nearest --batch": by_command(directory, embedding, ids, k),
+        "pyke nearest --batch": with_command(directory, embedding, ids, k),
         "matrix products (numpy)": timed(
             lambda: matrix_products(vectors, ids[:SAMPLE], k), queries / min(SAMPLE, queries)
         ),
     }
-    truth, base = ways["pyke, exact"].distances, ways["usearch by hand"]
+    truth, base = programs["pyke, exact"].distances, programs["usearch directly"]
     return [
         {
-            "way": way,
+            "program": program,
             "seconds": found.seconds,
             "queries/s": queries / found.seconds,
             "recall": recall(found.distances, truth),
             "× usearch": found.seconds / base.seconds,
             "CPU × usearch": found.cpu_seconds / base.cpu_seconds,
         }
-        for way, found in ways.items()
+        for program, found in programs.items()
     ]
 
 
@@ -136,7 +142,7 @@ def main() -> None:
     parser.add_argument(
         "--embedding",
         type=Path,
-        help="an embedding directory, instead of embedding the graph first",
+        help="an existing embedding directory; the graph is not embedded",
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -155,13 +161,15 @@ def main() -> None:
                 )
             )
         rows = measure(directory, options.queries, options.k)
-    slow = [row for row in rows if row["way"].startswith("pyke") and row["× usearch"] > MOST]
+    slow = [
+        row for row in rows if row["program"].startswith("pyke") and row["× usearch"] > MAX_RATIO
+    ]
     misses = [
-        f"{row['way']} takes {row['× usearch']:.1f} times as long as usearch by hand"
+        f"{row['way']} takes {row['× usearch']:.1f} times as long as usearch directly"
         for row in slow
     ]
     columns = {
-        "way": "",
+        "program": "",
         "seconds": ".1f",
         "queries/s": ",.0f",
         "recall": ".4f",

@@ -1,7 +1,8 @@
-"""Where the paper, its published code and this package differ, in figures: one graph (iswc unless named), one row per reading of the paper.
+"""Differences between the paper, its published code and this package, on one graph.
 
-Scores are in-graph type prediction at μ = 10, with the neighbours' type vectors summed (the formula) and united (the published code), and
-cluster purity as mean over clusters with the noise as one (the published code), as the sum that the formula prints, and by size.
+Scores are in-graph type prediction with 10 neighbours (μ). `summed` adds up the type vectors of the
+neighbours (the formula), `united` takes their union (the published code). Cluster purity is the
+mean over clusters with noise as one (the published code), the sum (the formula), and by size.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pyke.config import Config
 from pyke.core.arrays import BLOCK_ROWS, Floats
 from pyke.core.progress import Progress
 from pyke.errors import DivergedError
-from pyke.evaluate import Measures, measure_in_graph
+from pyke.evaluate.measures import Measures, measure_in_graph
 from pyke.graph.graph import Graph
 from pyke.pipeline import Run, embed_graph
 from pyke.pipeline.embed import find_forces
@@ -31,17 +32,18 @@ READINGS: dict[str, dict[str, Any]] = {
     "… ω = 0.45557, as in the notebooks": {"name": "paper", "rescale": False, "omega": 0.45557},
     "… rescaled after each iteration (preset paper)": {"name": "paper"},
     "… rescaled, ω = 0.45557": {"name": "paper", "omega": 0.45557},
-    "… repulsion along the line": {"name": "paper", "repulsion": "radial"},
+    "… repulsion along the line between particles": {"name": "paper", "repulsion": "radial"},
     "PPMI springs, mass = stiffness": {"similarity": "ppmi"},
     "context springs, mass = stiffness (default)": {},
     "context springs, mass = unit": {"mass": "unit"},
 }
 
 
-def one_after_the_other(graph: Graph, omega: float) -> Floats:
-    """The update as the published code has it: points move in turn, each seeing those before it where they are now; σ in bits.
+def published_update(graph: Graph, omega: float) -> Floats:
+    """The update of the published code: points move in turn, and later points use new positions.
 
-    Coordinates are rescaled to [0, 1] after each iteration; it ends when the energy is spent or the Frobenius norm changes by less than 0.01.
+    σ is in bits. Coordinates are rescaled to [0, 1] after each iteration. It ends when the energy
+    is 0 or the Frobenius norm changes by less than 0.01.
     """
     config = Config.preset("paper")
     springs, repellers = find_forces(graph, Stages(config))
@@ -65,7 +67,7 @@ def one_after_the_other(graph: Graph, omega: float) -> Floats:
 
 
 def united_score(vectors: Floats, table: TypeTable) -> float:
-    """The mean cosine between a subject's types and the union of its neighbours'."""
+    """Mean cosine between the types of a subject and the union of its neighbours' types."""
     points = np.ascontiguousarray(vectors[table.subjects])
     found = nearest_of_many(points, points, MU, np.arange(len(table)), threads=Config().threads).ids
     types = [
@@ -102,7 +104,7 @@ def row_of(title: str, graph: Graph, embed: Callable[[Graph], Floats]) -> dict[s
     }
     return {
         "reading": title,
-        "outcome": "rests",
+        "outcome": "converges",
         **scores,
         **purity,
         "clusters": found.purity.clusters,
@@ -124,7 +126,7 @@ def main() -> None:
     ]
     for omega in (1.45557, 0.45557):
         title = f"the published code's update, ω = {omega}"
-        rows.append(row_of(title, graph, partial(one_after_the_other, omega=omega)))
+        rows.append(row_of(title, graph, partial(published_update, omega=omega)))
     columns = {
         "reading": "",
         "outcome": "",

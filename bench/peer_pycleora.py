@@ -1,6 +1,7 @@
-"""What a user of pycleora would write: `python peer_pycleora.py GRAPH.nt.gz ITERATIONS OUTPUT` (0: its default).
+"""A typical use of pycleora: `python peer_pycleora.py GRAPH.nt.gz ITERATIONS OUTPUT`.
 
-An edge for each triple whose object is no literal; vectors and names are written, as ours are. Prints seconds per step as JSON.
+ITERATIONS 0 is its default. Each triple without a literal is an edge. Vectors and names are
+written, as by `pyke embed`. Prints seconds per step as JSON.
 """
 
 from __future__ import annotations

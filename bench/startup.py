@@ -1,6 +1,6 @@
-"""How long a user waits for nothing: `pyke --help`, and `pyke embed` of the paper's running example once the kernels are compiled.
+"""Startup time: `pyke --help`, and `pyke embed` of the paper's running example.
 
-Wall time of whole processes, the best of five. Targets: below 0.4 s and below 3 s.
+Wall time of complete processes with compiled kernels, best of five. Targets: 0.4 s and 3 s.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main() -> None:
             common.pyke("embed", common.need(common.FATHER), "-o", Path(folder) / "out", "--force"),
         ]
         for command in commands:
-            common.run(command)  # compiles, and brings the files into memory
+            common.run(command)  # compile, and load the files into the page cache
         seconds = [
             min(common.run(command).seconds for _ in range(options.repeat)) for command in commands
         ]

@@ -1,11 +1,12 @@
-"""What the benchmark's own generator writes: hashes and counts of its output, and the state of its random numbers on the way."""
+"""Output of the benchmark's own generator: hashes, counts, and states of its random numbers."""
 
 from __future__ import annotations
 
 from pyke.evaluate.lubm import Universities
 
-# SHA-256 of lines with their line feeds. H1: as generated, header included; H2: without header; H3: also without literals.
-# In bytewise order without duplicates: H4 as H1, H5 as H2, H6 without literals but with the header, H7 as H3.
+# SHA-256 of lines with their newlines. H1: as generated, with the header; H2: without the header;
+# H3: without the header and without literals. Sorted by bytes and without duplicates:
+# H4 like H1, H5 like H2, H6 with the header and without literals, H7 like H3.
 HASHES = {
     Universities(1): {
         "H1": "7c1af3e674b92f45abe2710b4403cc360c67e0c6236b8a368ed09461d09cf4c6",
@@ -69,7 +70,9 @@ HASHES = {
     },
 }
 
-# Lines of the header; lines and different lines without it; with literals; without literals: lines, different ones; |V|, |S|, |C| of these.
+# Number of header lines; of lines and distinct lines without the header; of lines with literals;
+# of lines and distinct lines without literals; and of these terms (|V|), typed subjects (|S|) and
+# classes (|C|).
 TOTALS = {
     Universities(1): (2, 103_074, 100_543, 33_079, 69_995, 67_464, 17_201, 17_174, 14),
     Universities(3): (6, 348_006, 337_127, 111_548, 236_458, 225_579, 55_691, 55_664, 14),
@@ -112,7 +115,7 @@ TOTALS = {
     ),
 }
 
-# Columns of the two tables that follow.
+# Columns of the next two tables.
 DATA_SETS = (
     Universities(1),
     Universities(5),
@@ -121,7 +124,7 @@ DATA_SETS = (
     Universities(1, seed=7),
 )
 
-# Different rdf:type triples.
+# Number of distinct rdf:type triples per class.
 CLASSES_OF = {
     "University": (979, 1_000, 1_000, 1_000, 989),
     "Department": (15, 93, 189, 2_007, 20),
@@ -139,7 +142,7 @@ CLASSES_OF = {
     "ResearchGroup": (224, 1_371, 2_827, 30_036, 322),
 }
 
-# Lines with a predicate.
+# Number of lines per predicate.
 PREDICATES_OF = {
     "name": (15_972, 100_002, 203_609, 2_148_830, 21_855),
     "emailAddress": (8_330, 51_955, 106_409, 1_120_834, 11_515),
@@ -160,8 +163,9 @@ PREDICATES_OF = {
     "rdf:type": (20_659, 129_533, 263_427, 2_779_262, 28_208),
 }
 
-# Seed, university, department; full, associate, assistant professors, lecturers, undergraduates, graduates, teaching and research assistants,
-# groups, chair; courses, graduate courses, publications; steps of the generator so far, and its state.
+# Seed, university, department; number of full, associate and assistant professors, lecturers,
+# undergraduates, graduates, teaching assistants, research assistants, groups; the chair; number of
+# courses, graduate courses, publications; steps of the random generator, and its state.
 TRACE = [
     (0, 0, 0, 10, 14, 10, 7, 532, 146, 29, 39, 10, 7, 61, 67, 460, 4917, 0x9FA6EE377468),
     (0, 0, 1, 10, 10, 8, 6, 411, 110, 27, 35, 19, 4, 48, 46, 383, 8707, 0xB0F14A23A4E),

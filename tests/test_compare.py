@@ -1,14 +1,17 @@
-"""Comparisons: rows that are kept, methods that fail or take too long, and the page that shows it all.
+"""Comparisons: stored rows, methods that fail or exceed the time limit, tables and the command.
 
-The libraries of the rivals are played by modules of ours, a few lines each, that the child finds first.
+Short modules of our own stand in for the libraries of other methods.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,52 +24,54 @@ from pyke.core.progress import Progress
 from pyke.errors import Interrupted, MissingLibrary, NothingToScore, OutputExists, UsageError
 from pyke.evaluate import Measures, evaluate, evaluate_held_out, rivals, tables
 from pyke.evaluate import compare as compare_module
-from pyke.evaluate.compare import FAILED, OK, TIME_LIMIT, Comparison, Contest, Row, compare
+from pyke.evaluate.compare import FAILED, OK, TIME_LIMIT, Comparison, Row, Setup, compare
+from pyke.evaluate.rivals import builtin
 from pyke.pipeline import Run
 
 CONFIG = Config(dimensions=8)
 OPTIONS = ("--dimensions", "8")
 
-# What stands for gensim: as much of it as we use.
+# A stand-in for gensim, with what we use of it.
 WORKING = """
 class Word2Vec:
     def __init__(self, sentences, vector_size, **_):
         import numpy as np
         words = sorted({word for sentence in sentences for word in sentence})
-        self.wv = type("", (), {"index_to_key": words, "vectors": np.array([[VALUE] * vector_size] * len(words), np.float32)})
+        vectors = np.array([[VALUE] * vector_size] * len(words), np.float32)
+        self.wv = type("", (), {"index_to_key": words, "vectors": vectors})
 """
 
 
 def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """Puts a module in the place of gensim, for processes that begin from now on."""
+    """Replace gensim by a module, for processes that start from now on."""
     (folder / "library" / "gensim").mkdir(parents=True, exist_ok=True)
     (folder / "library" / "gensim" / "__init__.py").write_text("" if "class" in code else code)
     (folder / "library" / "gensim" / "models.py").write_text(code)
     shutil.rmtree(folder / "library" / "gensim" / "__pycache__", ignore_errors=True)
-    monkeypatch.setenv("PYTHONPATH", str(folder / "library"))
     monkeypatch.syspath_prepend(folder / "library")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
 
 @pytest.fixture(scope="module")
-def played(typed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, Path]:
-    """A comparison of two methods, and the file that keeps it."""
-    kept = tmp_path_factory.mktemp("played") / "comparison.json"
-    return compare(typed, CONFIG, Contest(["pyke", "random"]), kept), kept
+def compared(typed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, Path]:
+    """A comparison of two methods, and the file with its rows."""
+    kept = tmp_path_factory.mktemp("compared") / "comparison.json"
+    return compare(typed, CONFIG, Setup(["pyke", "random"]), kept), kept
 
 
 @pytest.fixture
-def kept(played: tuple[Comparison, Path], tmp_path: Path) -> Path:
-    """A copy of what was kept."""
-    return Path(shutil.copy(played[1], tmp_path / "comparison.json"))
+def kept(compared: tuple[Comparison, Path], tmp_path: Path) -> Path:
+    """A copy of the file with the rows."""
+    return Path(shutil.copy(compared[1], tmp_path / "comparison.json"))
 
 
 @pytest.fixture
 def no_children(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on, nobody embeds anything."""
+    """Fail if a method runs."""
 
     def refuse(*_: Any, **__: Any) -> Any:
-        raise AssertionError("a method was run again")
+        raise AssertionError("a method ran")
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
 
@@ -75,23 +80,23 @@ def rows_in(path: Path) -> dict[str, dict[str, Any]]:
     return {row["method"]: row for row in json.loads(path.read_text())["rows"]}
 
 
-def tampered(path: Path, method: str, **changes: Any) -> None:
-    """Changes a kept row, so that it can be told from one that was computed."""
+def change_row(path: Path, method: str, **changes: Any) -> None:
+    """Change a stored row, to distinguish it from a computed one."""
     content = json.loads(path.read_text())
     (row,) = [row for row in content["rows"] if row["method"] == method]
     row.update(changes)
     path.write_text(json.dumps(content))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Rows
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_row_has_both_protocols_purity_seconds_and_memory(
-    played: tuple[Comparison, Path],
+    compared: tuple[Comparison, Path],
 ) -> None:
-    comparison, path = played
+    comparison, path = compared
     assert [row.method for row in comparison.rows] == ["pyke", "random"]
     for row in comparison.rows:
         assert row.status == OK
@@ -104,10 +109,10 @@ def test_a_row_has_both_protocols_purity_seconds_and_memory(
     assert json.loads(path.read_text()) == json.loads(json.dumps(comparison.as_dict()))
 
 
-def test_the_scores_are_those_of_an_embedding_by_itself(
-    played: tuple[Comparison, Path], typed: Path
+def test_the_scores_equal_those_of_an_evaluation(
+    compared: tuple[Comparison, Path], typed: Path
 ) -> None:
-    row = played[0].rows[0]
+    row = compared[0].rows[0]
     assert row.in_graph is not None
     assert row.held_out is not None
     alone = evaluate(Run(typed, CONFIG).embed()).as_dict()
@@ -115,43 +120,43 @@ def test_the_scores_are_those_of_an_embedding_by_itself(
     assert row.held_out["types"] == evaluate_held_out(typed, CONFIG).as_dict()["types"]
 
 
-def test_pyke_beats_chance_where_types_can_be_told(played: tuple[Comparison, Path]) -> None:
-    ours, chance = (tables.scores_of(row.held_out or {})[10] for row in played[0].rows)
+def test_pyke_beats_random_vectors(compared: tuple[Comparison, Path]) -> None:
+    ours, chance = (tables.scores_of(row.held_out or {})[10] for row in compared[0].rows)
     assert ours > 0.8 > chance
 
 
 @pytest.mark.usefixtures("no_children")
-def test_a_kept_row_is_not_computed_again(kept: Path, typed: Path) -> None:
-    tampered(kept, "pyke", seconds=12345.0)
-    comparison = compare(typed, CONFIG, Contest(["pyke", "random"]), kept)
+def test_a_stored_row_is_not_computed_again(kept: Path, typed: Path) -> None:
+    change_row(kept, "pyke", seconds=12345.0)
+    comparison = compare(typed, CONFIG, Setup(["pyke", "random"]), kept)
     assert [row.seconds for row in comparison.rows if row.method == "pyke"] == [12345.0]
     assert rows_in(kept)["pyke"]["seconds"] == 12345.0
 
 
 @pytest.mark.usefixtures("no_children")
 @pytest.mark.parametrize("methods", [["pyke", "random"], ["random", "pyke"], ["random"]])
-def test_rows_come_in_the_order_in_which_methods_are_named(
+def test_rows_are_in_the_order_of_the_given_methods(
     kept: Path, typed: Path, methods: list[str]
 ) -> None:
-    """One that is not named stays in the file."""
-    comparison = compare(typed, CONFIG, Contest(methods), kept)
+    """Rows of other methods stay in the file."""
+    comparison = compare(typed, CONFIG, Setup(methods), kept)
     assert [row.method for row in comparison.rows] == methods
     assert set(rows_in(kept)) == {"pyke", "random"}
 
 
 @pytest.mark.usefixtures("no_children")
-def test_a_method_that_is_named_twice_is_one_row(kept: Path, typed: Path) -> None:
-    comparison = compare(typed, CONFIG, Contest(["random", "pyke", "random"]), kept)
+def test_a_method_given_twice_has_one_row(kept: Path, typed: Path) -> None:
+    comparison = compare(typed, CONFIG, Setup(["random", "pyke", "random"]), kept)
     assert [row.method for row in comparison.rows] == ["random", "pyke"]
     assert len(json.loads(kept.read_text())["rows"]) == 2
 
 
-def test_only_the_new_method_is_computed(
+def test_only_a_new_method_is_computed(
     kept: Path, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in(tmp_path, monkeypatch, WORKING.replace("VALUE", "1.0"))
-    tampered(kept, "pyke", seconds=12345.0)
-    comparison = compare(typed, CONFIG, Contest(["word2vec", "pyke"]), kept)
+    change_row(kept, "pyke", seconds=12345.0)
+    comparison = compare(typed, CONFIG, Setup(["word2vec", "pyke"]), kept)
     assert [(row.method, row.status) for row in comparison.rows] == [("word2vec", OK), ("pyke", OK)]
     assert {name: row["seconds"] == 12345.0 for name, row in rows_in(kept).items()} == {
         "word2vec": False,
@@ -162,69 +167,82 @@ def test_only_the_new_method_is_computed(
 
 @pytest.mark.usefixtures("no_children")
 @pytest.mark.parametrize(
-    ("config", "contest", "words"),
+    ("config", "setup", "words"),
     [
-        (Config(dimensions=9), Contest(["pyke"]), "dimensions"),
-        (Config(dimensions=8, threads=7), Contest(["pyke"]), "threads"),
-        (Config(dimensions=8, seed=1), Contest(["pyke"]), "seed"),
-        (CONFIG, Contest(["pyke"], fraction=0.3), "held_out"),
-        (CONFIG, Contest(["pyke"], measures=Measures(mu=[1])), "mu"),
-        (CONFIG, Contest(["pyke"], measures=Measures(purity=False)), "purity"),
+        (Config(dimensions=9), Setup(["pyke"]), "dimensions"),
+        (Config(dimensions=8, threads=7), Setup(["pyke"]), "threads"),
+        (Config(dimensions=8, seed=1), Setup(["pyke"]), "seed"),
+        (CONFIG, Setup(["pyke"], fraction=0.3), "held_out"),
+        (CONFIG, Setup(["pyke"], measures=Measures(mu=[1])), "mu"),
+        (CONFIG, Setup(["pyke"], measures=Measures(purity=False)), "purity"),
     ],
 )
-def test_a_comparison_with_other_settings_is_left_alone(
-    kept: Path, typed: Path, config: Config, contest: Contest, words: str
+def test_a_comparison_with_other_settings_is_not_replaced(
+    kept: Path, typed: Path, config: Config, setup: Setup, words: str
 ) -> None:
     before = kept.read_bytes()
-    with pytest.raises(OutputExists, match=rf"other settings \({words}\).*--force"):
-        compare(typed, config, contest, kept)
+    with pytest.raises(OutputExists, match=rf"other settings \({words}\).*`force=True`"):
+        compare(typed, config, setup, kept)
     assert kept.read_bytes() == before
 
 
 @pytest.mark.usefixtures("no_children")
-def test_a_comparison_on_another_graph_is_left_alone(
+def test_a_comparison_on_another_graph_is_not_replaced(
     kept: Path, typed: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.nt"
     other.write_text(typed.read_text() + "<http://e/a> <http://e/p> <http://e/b> .\n")
     with pytest.raises(OutputExists, match=r"other settings \(inputs\)"):
-        compare(other, CONFIG, Contest(["pyke"]), kept)
+        compare(other, CONFIG, Setup(["pyke"]), kept)
 
 
-NO_COMPARISON = [b"", b"no JSON", b"[]", b"3", b"{}", b'{"rows": 3}', b'{"rows": [{"method": "pyke"}]}', b'{"rows": [{"x": 1}]}', b'{"rows": [3]}',
-                 b'{"rows": []}', b'{"rows": [], "settings": 3}', b'{"rows": [], "settings": []}', b"\xff"]  # fmt: skip
+NOT_A_COMPARISON = [
+    b"",
+    b"no JSON",
+    b"[]",
+    b"3",
+    b"{}",
+    b'{"rows": 3}',
+    b'{"rows": [{"method": "pyke"}]}',
+    b'{"rows": [{"x": 1}]}',
+    b'{"rows": [3]}',
+    b'{"rows": []}',
+    b'{"rows": [], "settings": 3}',
+    b'{"rows": [], "settings": []}',
+    b"\xff",
+]
 
 
 @pytest.mark.usefixtures("no_children")
-@pytest.mark.parametrize("content", NO_COMPARISON, ids=repr)
-def test_a_file_that_keeps_no_comparison_is_left_alone(
+@pytest.mark.parametrize("content", NOT_A_COMPARISON, ids=repr)
+def test_a_file_that_is_not_a_comparison_is_not_replaced(
     typed: Path, tmp_path: Path, content: bytes
 ) -> None:
     path = tmp_path / "comparison.json"
     path.write_bytes(content)
-    with pytest.raises(OutputExists, match="--force"):
-        compare(typed, CONFIG, Contest(["pyke"]), path)
+    with pytest.raises(OutputExists, match="`force=True`"):
+        compare(typed, CONFIG, Setup(["pyke"]), path)
     assert path.read_bytes() == content
 
 
-def test_force_replaces_what_is_there(kept: Path, typed: Path) -> None:
-    """Also the rows of methods that are not asked for."""
-    tampered(kept, "random", seconds=12345.0)
-    comparison = compare(typed, CONFIG, Contest(["random"]), kept, force=True)
+def test_force_replaces_an_existing_comparison(kept: Path, typed: Path) -> None:
+    """Also the rows of methods that are not given."""
+    change_row(kept, "random", seconds=12345.0)
+    comparison = compare(typed, CONFIG, Setup(["random"]), kept, force=True)
     assert comparison.rows[0].seconds != 12345.0
     assert set(rows_in(kept)) == {"random"}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# What goes wrong
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
+# Failures
+# --------------------------------------------------------------------------------------------------
 
-HURRY = Contest(["pyke", "random"], time_limit=0.001)
+NO_TIME = Setup(["pyke", "random"], time_limit=0.001)
 
 
-def test_a_method_over_the_time_limit_has_a_star(typed: Path, tmp_path: Path) -> None:
+def test_a_method_that_exceeds_the_time_limit_has_a_star(typed: Path, tmp_path: Path) -> None:
     kept = tmp_path / "comparison.json"
-    comparison = compare(typed, CONFIG, HURRY, kept)
+    comparison = compare(typed, CONFIG, NO_TIME, kept)
     assert [(row.status, row.limit, row.seconds) for row in comparison.rows] == [
         (TIME_LIMIT, 0.001, None)
     ] * 2
@@ -234,18 +252,18 @@ def test_a_method_over_the_time_limit_has_a_star(typed: Path, tmp_path: Path) ->
     assert rows_in(kept)["random"]["status"] == TIME_LIMIT
 
 
-def test_what_was_done_before_the_time_was_up_is_shown(
+def test_scores_from_before_the_time_limit_are_shown(
     typed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embed = compare_module._Arena._embed
+    embed = compare_module._Runner._embed
 
-    def slow_without_types(arena: compare_module._Arena, name: str, protocol: str) -> Any:
+    def slow_without_types(runner: compare_module._Runner, name: str, protocol: str) -> Any:
         if protocol == "held-out":
             raise subprocess.TimeoutExpired("x", 60)
-        return embed(arena, name, protocol)
+        return embed(runner, name, protocol)
 
-    monkeypatch.setattr(compare_module._Arena, "_embed", slow_without_types)
-    comparison = compare(typed, CONFIG, Contest(["random"], time_limit=60))
+    monkeypatch.setattr(compare_module._Runner, "_embed", slow_without_types)
+    comparison = compare(typed, CONFIG, Setup(["random"], time_limit=60))
     (row,) = comparison.rows
     assert (row.status, row.limit, row.held_out) == (TIME_LIMIT, 60, None)
     assert row.in_graph is not None
@@ -255,7 +273,7 @@ def test_what_was_done_before_the_time_was_up_is_shown(
     assert cells[2:5] == ["*"] * 3
 
 
-def test_a_method_that_took_too_long_is_tried_again_only_if_it_gets_more_time(
+def test_a_method_that_exceeded_its_time_limit_runs_again_only_with_a_higher_limit(
     kept: Path, typed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = {
@@ -266,23 +284,23 @@ def test_a_method_that_took_too_long_is_tried_again_only_if_it_gets_more_time(
         "in_graph": None,
         "held_out": None,
     }
-    tampered(kept, "random", **row)
+    change_row(kept, "random", **row)
     with monkeypatch.context() as patch:
-        patch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("it was tried again"))
+        patch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("it ran again"))
         for limit in (1.0, 5.0):
             assert (
-                compare(typed, CONFIG, Contest(["random"], time_limit=limit), kept).rows[0].status
+                compare(typed, CONFIG, Setup(["random"], time_limit=limit), kept).rows[0].status
                 == TIME_LIMIT
             )
-    assert compare(typed, CONFIG, Contest(["random"], time_limit=60), kept).rows[0].status == OK
+    assert compare(typed, CONFIG, Setup(["random"], time_limit=60), kept).rows[0].status == OK
 
 
 FAILURES = {
     "an exception": ("raise RuntimeError('out of luck')", "RuntimeError: out of luck"),
     "a signal": ("import os; os.kill(os.getpid(), 9)", "killed by signal 9"),
-    "no finite numbers": (
+    "infinite values": (
         WORKING.replace("VALUE", "float('nan')"),
-        "Word2Vec gave numbers that are not finite",
+        "Word2Vec returned infinite values or NaN",
     ),
     "no Unicode": (r"import os; os.write(2, b'\xff\xfe broken\n'); os._exit(1)", "broken"),
 }
@@ -302,7 +320,7 @@ def test_a_method_that_fails_has_a_dagger_and_a_reason(
 ) -> None:
     stand_in(tmp_path, monkeypatch, code)
     kept, progress = tmp_path / "comparison.json", Noted()
-    comparison = compare(typed, CONFIG, Contest(["word2vec"]), kept, progress=progress)
+    comparison = compare(typed, CONFIG, Setup(["word2vec"]), kept, progress=progress)
     assert comparison.rows[0].status == FAILED
     assert reason in comparison.rows[0].reason
     assert [note for note in progress.notes if "Word2Vec failed" in note and reason in note]
@@ -310,20 +328,20 @@ def test_a_method_that_fails_has_a_dagger_and_a_reason(
     assert reason in rows_in(kept)["word2vec"]["reason"]
 
 
-def test_the_others_go_on_after_a_failure_and_the_failed_one_is_tried_again(
+def test_other_methods_continue_after_a_failure_and_the_failed_one_runs_again(
     kept: Path, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in(tmp_path, monkeypatch, "raise RuntimeError('out of luck')")
-    contest = Contest(["word2vec", "random"])
-    assert [row.status for row in compare(typed, CONFIG, contest, kept).rows] == [FAILED, OK]
+    setup = Setup(["word2vec", "random"])
+    assert [row.status for row in compare(typed, CONFIG, setup, kept).rows] == [FAILED, OK]
     stand_in(tmp_path, monkeypatch, WORKING.replace("VALUE", "1.0"))
-    assert [row.status for row in compare(typed, CONFIG, contest, kept).rows] == [OK, OK]
+    assert [row.status for row in compare(typed, CONFIG, setup, kept).rows] == [OK, OK]
 
 
-def test_what_a_failing_method_says_cannot_speak_to_the_terminal(
+def test_the_error_of_a_method_cannot_control_the_terminal(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """The last line of its errors is shown as it is: no markup, no control characters."""
+    """Its last line is shown without markup and without control characters."""
     for progress in (terminal._Bars(), terminal._PlainLines()):
         progress.note("Word2Vec failed: [/b] [red]x\x1b[31m")
         shown = capfd.readouterr().err
@@ -331,19 +349,19 @@ def test_what_a_failing_method_says_cannot_speak_to_the_terminal(
         assert "\x1b[31m" not in shown
 
 
-def test_a_library_that_is_not_installed_is_named_before_anything_runs(
+def test_a_missing_library_is_named_before_any_method_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(
-        rivals.METHODS, "absent", rivals.Method("Absent", rivals.chance, "no_such_library")
+        rivals.METHODS, "absent", rivals.Method("Absent", builtin.random_vectors, "no_such_library")
     )
     with pytest.raises(
         MissingLibrary, match=r"Absent .* needs no_such_library, which is not installed"
     ):
-        compare("not even looked for.nt", contest=Contest(["pyke", "absent"]))
+        compare("not even looked for.nt", setup=Setup(["pyke", "absent"]))
 
 
-def test_a_library_that_cannot_be_loaded_fails_by_its_name(
+def test_a_library_that_cannot_be_loaded_is_named(
     pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in(tmp_path, monkeypatch, "raise ImportError")
@@ -365,7 +383,7 @@ def test_a_library_that_cannot_be_loaded_fails_by_its_name(
 
 
 class StopAt(Progress):
-    """Hears a signal when a method begins."""
+    """Raises Interrupted when a method starts."""
 
     def __init__(self, method: str) -> None:
         self._method, self._now = method, False
@@ -378,34 +396,133 @@ class StopAt(Progress):
             raise Interrupted(2)
 
 
-def test_what_is_finished_before_a_signal_is_kept(typed: Path, tmp_path: Path) -> None:
+def test_rows_finished_before_a_signal_are_stored(typed: Path, tmp_path: Path) -> None:
     kept = tmp_path / "comparison.json"
     with pytest.raises(Interrupted):
-        compare(typed, CONFIG, Contest(["random", "pyke"]), kept, progress=StopAt("pyke"))
+        compare(typed, CONFIG, Setup(["random", "pyke"]), kept, progress=StopAt("pyke"))
     assert set(rows_in(kept)) == {"random"}
 
 
 @pytest.mark.usefixtures("no_children")
-def test_what_cannot_be_compared_is_refused_before_anything_runs(typed: Path) -> None:
+def test_invalid_parameters_are_rejected_before_any_method_runs(typed: Path) -> None:
     with pytest.raises(UsageError, match="no method 'transh'"):
-        compare(typed, CONFIG, Contest(["pyke", "transh"]))
-    with pytest.raises(UsageError, match="no method"):
-        compare(typed, CONFIG, Contest([]))
+        compare(typed, CONFIG, Setup(["pyke", "transh"]))
+    with pytest.raises(UsageError, match="`methods` is empty"):
+        compare(typed, CONFIG, Setup([]))
     with pytest.raises(UsageError, match="between 0 and 1"):
-        compare(typed, CONFIG, Contest(["pyke"], fraction=1.0))
+        compare(typed, CONFIG, Setup(["pyke"], fraction=1.0))
 
 
 @pytest.mark.usefixtures("no_children")
 @pytest.mark.parametrize("mu", [0, 50, 61])
-def test_a_mu_that_cannot_be_is_refused_before_anything_runs(typed: Path, mu: int) -> None:
-    """Of 61 typed subjects 12 are asked, so that 49 can be their neighbours."""
+def test_an_invalid_mu_is_rejected_before_any_method_runs(typed: Path, mu: int) -> None:
+    """The types of 12 of 61 subjects are withheld; the other 49 can be neighbours."""
     with pytest.raises((UsageError, NothingToScore), match=f"μ is {mu}"):
-        compare(typed, CONFIG, Contest(["pyke"], measures=Measures(mu=[1, mu])))
+        compare(typed, CONFIG, Setup(["pyke"], measures=Measures(mu=[1, mu])))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
+# Methods from outside
+# --------------------------------------------------------------------------------------------------
+
+OUT_DEGREE = """
+import numpy as np
+from pyke.evaluate.rivals import Job, Method, register
+
+def degree(job):
+    found = np.zeros((len(job.graph.terms), job.config.dimensions), np.float32)
+    found[:, 0] = np.bincount(job.triples[:, 0], minlength=len(found))
+    return found
+
+DEGREE = Method("Out-degree", degree)
+"""
+
+
+@pytest.fixture
+def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on the path of Python. Methods that a test registers are removed after it."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    before = dict(rivals.METHODS)
+    yield folder
+    rivals.METHODS.clear()
+    rivals.METHODS.update(before)
+    sys.modules.pop("toy_rival", None)
+
+
+def test_a_module_adds_a_method_with_register(outside: Path, typed: Path) -> None:
+    (outside / "toy_rival.py").write_text(f"{OUT_DEGREE}\nregister('degree', DEGREE)\n")
+    importlib.import_module("toy_rival")
+    comparison = compare(typed, CONFIG, Setup(["degree", "random"]))
+    assert [(row.method, row.status) for row in comparison.rows] == [("degree", OK), ("random", OK)]
+    assert tables.comparison_table(comparison).rows[0][0] == "Out-degree"
+    assert "degree" in rivals.names()
+
+
+def install(folder: Path, value: str) -> None:
+    """Write the metadata of an installed package with a method `degree`."""
+    metadata = folder / "toy_rival-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-rival\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[pyke.rivals]\ndegree = {value}\n")
+
+
+def test_an_installed_package_adds_a_method_to_the_command(
+    pyke: Command, outside: Path, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (outside / "toy_rival.py").write_text(OUT_DEGREE)
+    install(outside, "toy_rival:DEGREE")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    report = tmp_path / "comparison.html"
+    run = pyke("compare", typed, *OPTIONS, "--methods", "degree", "--report", report)
+    assert run.returncode == 0, run.stderr
+    assert "Out-degree" in run.stdout
+    assert rows_in(report.with_suffix(".json"))["degree"]["status"] == OK
+
+
+@pytest.mark.usefixtures("no_children")
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("toy_rival:MISSING", "cannot load the method 'degree'"),
+        ("no_such_module:DEGREE", "cannot load the method 'degree'"),
+        ("toy_rival:degree", "toy_rival:degree is not a pyke.evaluate.rivals.Method"),
+    ],
+)
+def test_a_broken_entry_point_is_named(outside: Path, typed: Path, value: str, words: str) -> None:
+    (outside / "toy_rival.py").write_text(OUT_DEGREE)
+    install(outside, value)
+    with pytest.raises(UsageError, match=words):
+        compare(typed, CONFIG, Setup(["degree"]))
+
+
+def test_a_name_is_registered_once() -> None:
+    with pytest.raises(UsageError, match="there is already a method 'random'"):
+        rivals.register("random", rivals.Method("Mine", builtin.random_vectors))
+
+
+def test_a_function_of_a_script_cannot_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    def mine(job: rivals.Job) -> Any:
+        return job
+
+    monkeypatch.setattr(mine, "__module__", "__main__")
+    with pytest.raises(UsageError, match="define it in a module"):
+        rivals.register("mine", rivals.Method("Mine", mine))
+
+
+def test_a_method_that_returns_a_wrong_shape_fails(outside: Path, typed: Path) -> None:
+    code = OUT_DEGREE.replace("return found", "return found[:, :1]")
+    (outside / "toy_rival.py").write_text(f"{code}\nregister('degree', DEGREE)\n")
+    importlib.import_module("toy_rival")
+    (row,) = compare(typed, CONFIG, Setup(["degree"])).rows
+    assert row.status == FAILED
+    assert "Out-degree returned an array of shape" in row.reason
+
+
+# --------------------------------------------------------------------------------------------------
 # Tables and the command line
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def row(method: str, score: float, **changes: Any) -> Row:
@@ -414,11 +531,18 @@ def row(method: str, score: float, **changes: Any) -> Row:
         "votes": {"top_1": score, "micro_f1": score, "macro_f1": 0.0},
     }
     pure = {"weighted": 0.5, "mean": 0.25, "noise": 0.125}
-    return Row(**{"method": method, "status": OK, "seconds": 1.5, "peak_bytes": 10**8, "in_graph": {"types": types, "purity": pure},
-                  "held_out": {"types": types, "purity": None}, **changes})  # fmt: skip
+    values = {
+        "method": method,
+        "status": OK,
+        "seconds": 1.5,
+        "peak_bytes": 10**8,
+        "in_graph": {"types": types, "purity": pure},
+        "held_out": {"types": types, "purity": None},
+    }
+    return Row(**{**values, **changes})
 
 
-def test_the_best_of_each_measure_stands_out() -> None:
+def test_the_best_value_of_each_measure_is_marked() -> None:
     rows = (
         row("pyke", 0.75),
         row("random", 0.25),
@@ -446,24 +570,24 @@ def test_the_best_of_each_measure_stands_out() -> None:
     assert len({line.count("|") for line in text}) == 1
 
 
-def test_a_measure_that_was_left_out_is_a_dash() -> None:
+def test_a_skipped_measure_is_a_dash() -> None:
     short = row("pyke", 0.5)
     assert short.in_graph is not None
     types = {**short.in_graph["types"], "scores": {"1": 0.5}}
     rows = (row("pyke", 0.5, in_graph={"types": types, "purity": None}),)
     table = tables.comparison_table(Comparison("x.nt", {"dimensions": 8, "held_out": 0.2}, rows))
-    assert table.columns[1] == "in-graph, μ=1", "the μ next to ten that was measured"
+    assert table.columns[1] == "in-graph, μ=1", "the largest measured μ up to ten"
     assert [table.rows[0][at] for at in (1, 5, 6, 7)] == ["0.500", "–", "–", "–"]
 
 
 @pytest.fixture
 def called(typed: Path, tmp_path: Path) -> Path:
-    """A graph with a name that means something to HTML, to Markdown and to the terminal, beside a kept comparison of it."""
+    """A graph whose name has markup of HTML, Markdown and the terminal."""
     return Path(shutil.copy(typed, tmp_path / "<b>x[red]$y$ & co.nt"))
 
 
 @pytest.mark.usefixtures("no_children")
-def test_the_command_writes_a_page_that_shows_names_as_they_are(
+def test_the_command_writes_a_page_with_escaped_names(
     pyke: Command, kept: Path, called: Path
 ) -> None:
     run = pyke(
@@ -485,7 +609,7 @@ def test_the_command_writes_a_page_that_shows_names_as_they_are(
 
 
 @pytest.mark.usefixtures("no_children")
-def test_the_command_speaks_json(pyke: Command, kept: Path, typed: Path) -> None:
+def test_the_command_prints_json(pyke: Command, kept: Path, typed: Path) -> None:
     found = json.loads(
         pyke(
             "compare",
@@ -504,7 +628,7 @@ def test_the_command_speaks_json(pyke: Command, kept: Path, typed: Path) -> None
 
 @pytest.mark.usefixtures("no_children")
 @pytest.mark.parametrize("name", ["figure.svg", "figure.png", "figure.pdf"])
-def test_the_report_can_be_the_figure_alone(
+def test_the_report_can_be_a_figure(
     pyke: Command, kept: Path, typed: Path, tmp_path: Path, name: str
 ) -> None:
     shutil.move(kept, tmp_path / "figure.json")
@@ -522,7 +646,7 @@ def test_the_report_can_be_the_figure_alone(
     ("arguments", "code", "words"),
     [
         (("--methods", "pyke,transh"), 2, "no method 'transh'; there are: pyke"),
-        (("--methods", ","), 2, "no method"),
+        (("--methods", ","), 2, "is empty; name at least one method"),
         (("--time-limit", "soon"), 2, "'soon' is no time"),
         (("--time-limit", "0s"), 2, "no time"),
         (("--held-out", "0"), 2, "between 0 and 1"),
@@ -538,7 +662,7 @@ def test_the_report_can_be_the_figure_alone(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_what_cannot_be_compared_has_its_exit_code(
+def test_errors_have_an_exit_code(
     pyke: Command,
     kept: Path,
     typed: Path,
@@ -547,7 +671,7 @@ def test_what_cannot_be_compared_has_its_exit_code(
     code: int,
     words: str,
 ) -> None:
-    """Nobody is embedded before it is said; and all that is there stays as it was."""
+    """No method runs, and existing files stay unchanged."""
     monkeypatch.chdir(kept.parent)
     before = {path: path.read_bytes() for path in kept.parent.iterdir()}
     run = pyke(
@@ -581,8 +705,8 @@ def test_standard_input_cannot_be_compared(pyke: Command, tmp_path: Path, typed:
 
 
 @pytest.mark.usefixtures("no_children")
-def test_a_pipe_cannot_be_compared_either(typed: Path, tmp_path: Path) -> None:
-    """Such as <(zcat graph.nt.gz). Its triples are read, and nothing is left for its hash: all pipes would look alike."""
+def test_a_pipe_cannot_be_compared(typed: Path, tmp_path: Path) -> None:
+    """Such as <(zcat graph.nt.gz): after reading, a hash of it would be that of an empty file."""
     reading, writing = os.pipe()
     try:
         os.write(writing, typed.read_bytes())
@@ -591,7 +715,7 @@ def test_a_pipe_cannot_be_compared_either(typed: Path, tmp_path: Path) -> None:
             compare(
                 f"/dev/fd/{reading}",
                 Config(dimensions=8, format="ntriples"),
-                Contest(["random"]),
+                Setup(["random"]),
                 tmp_path / "comparison.json",
             )
     finally:

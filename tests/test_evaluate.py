@@ -1,4 +1,4 @@
-"""Both protocols, from files to scores, and the command that shows them."""
+"""Both protocols, from files to scores, and `pyke evaluate`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from pyke.config import RDF_TYPE, Config
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding, load
 from pyke.errors import Interrupted, NothingToScore
-from pyke.evaluate import Evaluation, Measures, evaluate, evaluate_held_out, graph_of, tables
+from pyke.evaluate import Evaluation, Measures, evaluate, evaluate_held_out, tables
+from pyke.evaluate.measures import read_typed_graph
 from pyke.pipeline import Run, embed_graph, embed_to
 from pyke.use.types.held_out import split
 
@@ -36,19 +37,19 @@ def directory(typed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def plain(embedding: Embedding) -> tuple[list[list[float]], list[set[str]]]:
-    """Vectors and types of the typed subjects, as the oracle takes them."""
+    """Vectors and types of the typed subjects, as input of the oracle."""
     types: dict[int, set[str]] = {}
     for s, c in embedding.types.tolist():
         types.setdefault(s, set()).add(embedding.terms[c])
     return embedding.vectors[list(types)].astype(np.float64).tolist(), list(types.values())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Protocols
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
-def test_an_embedding_scores_what_the_oracle_says(embedding: Embedding) -> None:
+def test_scores_of_an_embedding_equal_those_of_the_oracle(embedding: Embedding) -> None:
     found = evaluate(embedding)
     vectors, types = plain(embedding)
     assert list(found.types.scores) == [1, 3, 5, 10, 15, 30, 50]
@@ -59,7 +60,7 @@ def test_an_embedding_scores_what_the_oracle_says(embedding: Embedding) -> None:
     assert found.purity is not None
 
 
-def test_withheld_types_score_what_the_oracle_says(typed: Path) -> None:
+def test_scores_of_withheld_types_equal_those_of_the_oracle(typed: Path) -> None:
     found = evaluate_held_out(typed, CONFIG, 0.3)
     parts = split(Run(typed, CONFIG).read(), 0.3, 0, RDF_TYPE)
     vectors = embed_graph(parts.graph, CONFIG).vectors.astype(np.float64).tolist()
@@ -83,7 +84,7 @@ def test_withheld_types_score_what_the_oracle_says(typed: Path) -> None:
     assert (found.protocol, found.purity) == ("held-out", None)
 
 
-def test_threads_change_no_score(typed: Path, embedding: Embedding) -> None:
+def test_scores_do_not_depend_on_the_number_of_threads(typed: Path, embedding: Embedding) -> None:
     assert (
         len(
             {
@@ -109,17 +110,17 @@ def test_threads_change_no_score(typed: Path, embedding: Embedding) -> None:
     )
 
 
-def test_a_loaded_embedding_scores_as_it_did_before(embedding: Embedding, directory: Path) -> None:
+def test_a_loaded_embedding_has_the_same_scores(embedding: Embedding, directory: Path) -> None:
     assert evaluate(load(directory)) == evaluate(embedding)
 
 
-def test_what_is_measured_can_be_chosen(embedding: Embedding) -> None:
+def test_measures_can_be_selected(embedding: Embedding) -> None:
     found = evaluate(embedding, Measures(mu=[7, 2], purity=False))
     assert list(found.types.scores) == [2, 7]
     assert found.purity is None
 
 
-def test_an_evaluation_is_json(typed: Path, embedding: Embedding) -> None:
+def test_an_evaluation_can_be_written_as_json(typed: Path, embedding: Embedding) -> None:
     for found in (evaluate(embedding), evaluate_held_out(typed, CONFIG)):
         assert (
             json.loads(json.dumps(found.as_dict(), allow_nan=False))["types"]["asked"]
@@ -127,7 +128,7 @@ def test_an_evaluation_is_json(typed: Path, embedding: Embedding) -> None:
         )
 
 
-def test_an_evaluation_tells_how_far_it_is_and_can_be_stopped(embedding: Embedding) -> None:
+def test_an_evaluation_reports_progress_and_can_be_stopped(embedding: Embedding) -> None:
     class Watched(Progress):
         stages: ClassVar[list[tuple[str, int | None]]] = []
 
@@ -141,15 +142,15 @@ def test_an_evaluation_tells_how_far_it_is_and_can_be_stopped(embedding: Embeddi
     assert Watched.stages == [("types", 61), ("clusters", 61)]
 
 
-def test_a_graph_without_classes_is_not_worth_embedding(tmp_path: Path) -> None:
+def test_a_graph_without_types_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "a.nt"
     path.write_text("<http://e/a> <http://e/p> <http://e/b> .\n")
     with pytest.raises(NothingToScore):
-        graph_of(path, CONFIG, Progress())
+        read_typed_graph(path, CONFIG, Progress())
 
 
 def test_defaults_score_well_on_real_data(data: Path) -> None:
-    """iswc, some of whose IRIs have blanks: both protocols, at μ = 10."""
+    """iswc, which has IRIs with spaces: both protocols, at μ = 10."""
     path = data / "iswc.nt.gz"
     if not path.exists():
         pytest.skip("no iswc.nt.gz")
@@ -158,24 +159,27 @@ def test_defaults_score_well_on_real_data(data: Path) -> None:
     assert evaluate_held_out(path, config, 0.2, measures).types.scores[10] >= 0.95
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Tables and the command line
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def shown(evaluation: Evaluation) -> str:
-    return "\n".join(" ".join([table.title, *table.columns, *(cell for row in table.rows for cell in row), table.note])
-                     for table in tables.evaluation_tables(evaluation))  # fmt: skip
+    words: list[str] = []
+    for table in tables.evaluation_tables(evaluation):
+        cells = [cell for row in table.rows for cell in row]
+        words += [table.title, *table.columns, *cells, table.note]
+    return "\n".join(words)
 
 
-def test_tables_say_what_was_measured_and_what_could_not_be(
+def test_tables_show_what_was_measured_and_which_subjects_have_no_vector(
     typed: Path, embedding: Embedding
 ) -> None:
     words = shown(evaluate(embedding, Measures(exact=True)))
     for some in (
         "in-graph",
-        "61 subjects asked",
-        "neighbours exact",
+        "61 subjects",
+        "exact neighbours",
         "Cluster purity",
         "of the subjects are noise",
     ):
@@ -189,7 +193,7 @@ def test_tables_say_what_was_measured_and_what_could_not_be(
     words = shown(evaluate_held_out(typed, Config(dimensions=2, seed=seed)))
     for some in (
         "withheld before the embedding",
-        "1 of them without a vector",
+        "1 of them have no vector",
         "top-1",
         "micro F1",
         "macro F1",
@@ -197,13 +201,13 @@ def test_tables_say_what_was_measured_and_what_could_not_be(
         assert some in words
 
 
-def test_tables_say_that_neighbours_are_approximate(embedding: Embedding) -> None:
+def test_tables_show_that_neighbours_are_approximate(embedding: Embedding) -> None:
     words = shown(evaluate(embedding, Measures(exact=False)))
-    assert "neighbours by an index, recall" in words
+    assert "neighbours from an index with recall" in words
     assert "Clusters are approximate" in words
 
 
-def test_the_command_scores_a_directory_and_files_alike(
+def test_the_command_gives_a_directory_and_its_files_the_same_scores(
     pyke: Command, directory: Path, typed: Path
 ) -> None:
     from_directory = json.loads(pyke("evaluate", directory, "--json").stdout)
@@ -212,15 +216,13 @@ def test_the_command_scores_a_directory_and_files_alike(
     assert from_directory["protocol"] == "in-graph"
 
 
-def test_settings_for_an_embedding_that_is_made_already_are_refused(
-    pyke: Command, directory: Path
-) -> None:
+def test_settings_for_an_existing_embedding_are_rejected(pyke: Command, directory: Path) -> None:
     run = pyke("evaluate", directory, "--dimensions", "8", "--seed", "3")
     assert run.returncode == 2
     assert "--dimensions, --seed would change nothing" in run.stderr
 
 
-def test_the_command_shows_tables_and_writes_a_page(
+def test_the_command_prints_tables_and_writes_a_page(
     pyke: Command, typed: Path, tmp_path: Path
 ) -> None:
     run = pyke(
@@ -242,8 +244,8 @@ def test_the_command_shows_tables_and_writes_a_page(
     assert "held-out (types withheld before the embedding)" in page
 
 
-def test_names_of_files_are_shown_as_they_are(pyke: Command, typed: Path, tmp_path: Path) -> None:
-    """A name that means something to HTML, to matplotlib and to the terminal."""
+def test_names_of_files_are_escaped(pyke: Command, typed: Path, tmp_path: Path) -> None:
+    """The name has markup of HTML, of matplotlib and of the terminal."""
     path = tmp_path / "<b>$x_{$[red].nt"
     path.write_text(typed.read_text())
     for report in ("a.html", "a.svg"):
@@ -262,15 +264,17 @@ def test_names_of_files_are_shown_as_they_are(pyke: Command, typed: Path, tmp_pa
     assert "Evaluation of &lt;b&gt;$x_{$[red].nt" in (tmp_path / "a.html").read_text()
 
 
-def test_the_default_list_shrinks_to_what_is_possible(pyke: Command, family: Path) -> None:
-    """Five are typed."""
+def test_the_default_list_of_mu_depends_on_the_number_of_typed_subjects(
+    pyke: Command, family: Path
+) -> None:
+    """Five subjects have types."""
     for options, possible in (((), ["1", "3"]), (("--held-out", "0.2"), ["1", "3"])):
         run = pyke("evaluate", family, *options, "--json", "--dimensions", "3")
         assert run.returncode == 0, run.stderr
         assert list(json.loads(run.stdout)["types"]["scores"]) == possible
 
 
-def test_switches_reach_the_measures(pyke: Command, typed: Path) -> None:
+def test_options_select_the_measures(pyke: Command, typed: Path) -> None:
     found = json.loads(
         pyke(
             "evaluate",
@@ -321,7 +325,7 @@ def test_switches_reach_the_measures(pyke: Command, typed: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_what_cannot_be_scored_has_its_exit_code_and_says_what_to_do(
+def test_errors_have_an_exit_code_and_say_what_to_do(
     pyke: Command,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -337,7 +341,7 @@ def test_what_cannot_be_scored_has_its_exit_code_and_says_what_to_do(
         "kept.html": "mine",
         "untyped.nt": untyped,
         "male.nt": FAMILY.replace("female", "male"),
-        "one.nt": f"{untyped}<http://e/a> {TYPE} <http://e/x> .\n<http://e/a> {TYPE} <http://e/y> .\n",
+        "one.nt": untyped + "".join(f"<http://e/a> {TYPE} <http://e/{c}> .\n" for c in "xy"),
         "unknown.toml": "kk = 3\n",
         "bad.toml": "k = 0\n",
         "switch.toml": 'rescale = "no"\n',
@@ -366,7 +370,7 @@ def test_what_cannot_be_scored_has_its_exit_code_and_says_what_to_do(
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_scored_is_not_embedded_first(
+def test_errors_are_reported_before_the_embedding(
     pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
     """An embedding can take hours."""
@@ -378,7 +382,7 @@ def test_what_cannot_be_scored_is_not_embedded_first(
     assert "simulation" not in run.stderr
 
 
-def test_the_settings_of_a_file_are_those_of_the_evaluation(
+def test_the_evaluation_uses_the_settings_of_a_file(
     pyke: Command, typed: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "a.toml").write_text("dimensions = 3\nk = 4\nseed = 5\n")

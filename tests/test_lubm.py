@@ -1,4 +1,4 @@
-"""The LUBM generator: line by line what the benchmark's own writes, as text and as ids."""
+"""The LUBM generator writes the same lines as the benchmark, as text and as ids."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from pyke.core.arrays import Ids
 from pyke.core.progress import Progress
 from pyke.errors import Interrupted, OutputExists, UsageError
 from pyke.evaluate import lubm
-from pyke.evaluate.lubm import Universities
-from pyke.evaluate.lubm import university as university_module
+from pyke.evaluate.lubm import Universities, _kernels, _tables, generate
 from pyke.graph.graph import LITERAL, Graph
 from pyke.pipeline import Run
 
@@ -46,9 +45,9 @@ def count(blocks: Sequence[memoryview]) -> int:
     return sum(bytes(block).count(b"\n") for block in blocks)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Random numbers
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 MIXED = (2**30, 1000, 11, 4, 5, 3, 1, 1000)
 
@@ -70,25 +69,25 @@ MIXED = (2**30, 1000, 11, 4, 5, 3, 1, 1000)
         (-1, MIXED, [288774956, 225, 3, 2, 4, 0, 0, 478]),
     ],
 )
-def test_random_numbers_are_those_of_java(
+def test_random_numbers_equal_those_of_java(
     seed: int, bounds: tuple[int, ...], results: list[int]
 ) -> None:
-    random = np.array([lubm._seed_of(0, seed)], np.uint64)
-    assert [university_module.draw(random, bound) for bound in bounds] == results
+    random = np.array([generate._start_state(0, seed)], np.uint64)
+    assert [_kernels.draw(random, bound) for bound in bounds] == results
 
 
-def test_the_seed_of_a_university_is_the_benchmarks() -> None:
-    assert lubm._seed_of(7, 0) == lubm._seed_of(0, -15032385536)
-    assert lubm._seed_of(0, 0) == 0x5DEECE66D
+def test_the_first_random_state_equals_that_of_the_benchmark() -> None:
+    assert generate._start_state(7, 0) == generate._start_state(0, -15032385536)
+    assert generate._start_state(0, 0) == 0x5DEECE66D
 
 
 @pytest.mark.parametrize(("k", "m"), [(0, 5), (1, 1), (3, 60), (5, 460), (40, 40), (75, 168)])
-def test_picking_is_drawing_from_a_list_that_shrinks(k: int, m: int) -> None:
+def test_picking_equals_drawing_from_a_list_that_shrinks(k: int, m: int) -> None:
     random, same = np.array([12345], np.uint64), np.array([12345], np.uint64)
     out = np.empty(k, np.int64)
-    university_module.pick(random, m, out, np.empty(168, np.int64))
+    _kernels.pick(random, m, out, np.empty(168, np.int64))
     pool = list(range(m))
-    assert out.tolist() == [pool.pop(university_module.draw(same, len(pool))) for _ in range(k)]
+    assert out.tolist() == [pool.pop(_kernels.draw(same, len(pool))) for _ in range(k)]
     assert random[0] == same[0]
 
 
@@ -99,43 +98,39 @@ def _stepped(state: int, steps: int) -> int:
 
 
 @pytest.mark.parametrize(("seed", "university"), sorted({row[:2] for row in TRACE}))
-def test_every_department_has_the_sizes_and_the_random_state_of_the_benchmarks(
+def test_departments_have_the_sizes_and_random_states_of_the_benchmark(
     seed: int, university: int
 ) -> None:
-    start = lubm._seed_of(seed, university)
-    desk = lubm._desk(start)
-    university_module.draw(desk.random, 11)  # the number of departments
+    start = generate._start_state(seed, university)
+    work = generate._workspace(start)
+    _kernels.draw(work.random, 11)  # the number of departments
     for _, _, number, *sizes, steps, state in (
         row for row in TRACE if row[:2] == (seed, university)
     ):
-        rows = desk.rows[
-            : university_module.emit_department(
-                desk, 0, number, university_module.FIRST_UNIVERSITY + university
-            )
+        rows = work.rows[
+            : _kernels.emit_department(work, 0, number, _tables.FIRST_UNIVERSITY + university)
         ]
-        counts = desk.counts.tolist()
-        teaching = int((rows[:, 1] == university_module.ASSISTS).sum())
-        research = int(
-            (rows[:, 2] == university_module.FIRST_CLASS + university_module.RESEARCH).sum()
-        )
-        head = int(rows[rows[:, 1] == university_module.HEAD, 0][0])
+        counts = work.counts.tolist()
+        teaching = int((rows[:, 1] == _tables.ASSISTANT_OF).sum())
+        research = int((rows[:, 2] == _tables.FIRST_CLASS + _tables.RESEARCH_ASSISTANT).sum())
+        head = int(rows[rows[:, 1] == _tables.HEAD_OF, 0][0])
         chair = (
             head
-            - university_module.FIRST_DEPARTMENT
-            - number * university_module.STRIDE
-            - int(university_module.FIRST_OF[university_module.FULL])
+            - _tables.FIRST_DEPARTMENT
+            - number * _tables.DEPARTMENT_TEXTS
+            - int(_tables.FIRST_OF[_tables.FULL_PROFESSOR])
         )
         assert [*counts[:6], teaching, research, counts[6], chair, *counts[7:10]] == sizes
-        assert int(desk.random[0]) == state == _stepped(start, steps)
+        assert int(work.random[0]) == state == _stepped(start, steps)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Text
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("which", HASHES, ids=title)
-def test_the_text_has_the_hashes_of_the_benchmarks_own(which: Universities) -> None:
+def test_the_text_has_the_hashes_of_the_benchmark(which: Universities) -> None:
     whole, plain = list(lubm.lines(which, header=True)), list(lubm.lines(which))
     links = list(lubm.lines(which, literals=False))
     different = sorted({line for block in whole for line in bytes(block).splitlines(keepends=True)})
@@ -166,14 +161,14 @@ def test_the_text_has_the_hashes_of_the_benchmarks_own(which: Universities) -> N
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_threads_change_no_byte(threads: int) -> None:
+def test_the_text_does_not_depend_on_the_number_of_threads(threads: int) -> None:
     assert (
         sha(list(lubm.lines(Universities(5), header=True, threads=threads)))
         == HASHES[Universities(5)]["H1"]
     )
 
 
-def test_universities_do_not_depend_on_one_another() -> None:
+def test_universities_are_independent_of_each_other() -> None:
     ten = list(lubm.lines(Universities(10)))
     assert sha(ten[:5]) == HASHES[Universities(5)]["H2"]
     assert sha(ten[8:]) == sha(list(lubm.lines(Universities(2, index=8))))
@@ -187,7 +182,7 @@ def test_seeds_that_differ_by_131072_give_the_same_text() -> None:
     assert sha(list(lubm.lines(Universities(1, seed=8)))) != HASHES[Universities(1, seed=7)]["H2"]
 
 
-def test_universities_beyond_the_pool_of_degrees_have_names_of_their_own() -> None:
+def test_universities_that_grant_no_degrees_have_their_own_names() -> None:
     (block,) = lubm.lines(Universities(1, index=123456))
     lines = bytes(block).splitlines()
     assert (
@@ -204,7 +199,7 @@ def test_universities_beyond_the_pool_of_degrees_have_names_of_their_own() -> No
     )
 
 
-def test_another_ontology_changes_nothing_but_its_iris() -> None:
+def test_another_ontology_changes_only_its_iris() -> None:
     other = "http://www.lehigh.edu/~zhp2/2004/0401/univ-bench.owl"
     wanted = b"".join(lubm.lines(Universities(1), header=True)).replace(
         lubm.ONTOLOGY.encode(), other.encode()
@@ -215,11 +210,11 @@ def test_another_ontology_changes_nothing_but_its_iris() -> None:
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"count": 0}, "count is 0"),
-        ({"count": True}, "count is True"),
-        ({"count": 1, "seed": 2**31}, "seed is 2147483648"),
-        ({"count": 1, "seed": -(2**31) - 1}, "seed is -2147483649"),
-        ({"count": 1, "index": -1}, "index is -1"),
+        ({"count": 0}, "`count` is 0"),
+        ({"count": True}, "`count` is True"),
+        ({"count": 1, "seed": 2**31}, "`seed` is 2147483648"),
+        ({"count": 1, "seed": -(2**31) - 1}, "`seed` is -2147483649"),
+        ({"count": 1, "index": -1}, "`index` is -1"),
         ({"count": 1, "ontology": "http://e/a b"}, "absolute IRI"),
         ({"count": 1, "ontology": "univ-bench.owl"}, "absolute IRI"),
         ({"count": 1, "ontology": "http://e/x#"}, "without #"),
@@ -228,23 +223,23 @@ def test_another_ontology_changes_nothing_but_its_iris() -> None:
     ],
     ids=str,
 )
-def test_universities_that_cannot_be_are_refused(parameters: dict[str, Any], words: str) -> None:
+def test_invalid_parameters_are_rejected(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         Universities(**parameters)
 
 
-def test_a_number_of_threads_that_cannot_be_is_refused() -> None:
+def test_an_invalid_number_of_threads_is_rejected() -> None:
     with pytest.raises(UsageError, match="threads"):
         lubm.lines(Universities(1), threads=-1)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Ids
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def assert_same(one: Graph, other: Graph) -> None:
-    """The same graph to the last id; only one of them was read from bytes."""
+    """Both graphs are equal, except for the number of bytes read."""
     assert replace(one.census, bytes=0) == replace(other.census, bytes=0)
     for name in ("subjects", "predicate_positions", "objects", "predicates", "types", "labelled"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -254,7 +249,7 @@ def assert_same(one: Graph, other: Graph) -> None:
 
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """LUBM(3) as a file, from a university on that is in the pool to two that are not."""
+    """Three universities as a file: one that grants degrees, and two that do not."""
     path = tmp_path_factory.mktemp("lubm") / "three.nt"
     lubm.write(Universities(3, index=999), path)
     return path
@@ -271,22 +266,22 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=str,
 )
-def test_the_graph_is_the_one_that_reading_the_text_gives(
+def test_the_generated_graph_equals_the_graph_read_from_the_text(
     three: Path, parameters: dict[str, Any]
 ) -> None:
     config = Config(**parameters)
     assert_same(lubm.read(Universities(3, index=999), config), Run(three, config).read())
 
 
-def test_the_graph_without_literals_is_the_one_of_the_text_without_them(tmp_path: Path) -> None:
+def test_the_graph_without_literals_equals_the_text_without_literals(tmp_path: Path) -> None:
     lubm.write(Universities(1), tmp_path / "one.nt", literals=False)
     assert_same(
         lubm.read(Universities(1), literals=False), Run(tmp_path / "one.nt", Config()).read()
     )
 
 
-def test_hashes_are_those_of_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyke.evaluate.lubm.secrets.randbits", lambda _: 77)
+def test_hashes_equal_those_of_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyke.evaluate.lubm.generate.secrets.randbits", lambda _: 77)
     seed, terms = np.uint64(77), next(lubm.batches(Universities(1))).terms
     for i in (0, 1, 500, int(terms.size[0]) - 1):
         unfinished = np.uint64(
@@ -296,7 +291,7 @@ def test_hashes_are_those_of_the_reader(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("which", TOTALS, ids=title)
-def test_the_graph_has_the_counts_of_the_benchmarks_own_and_so_of_the_paper(
+def test_the_graph_has_the_counts_of_the_benchmark_and_of_the_paper(
     which: Universities,
 ) -> None:
     graph = lubm.read(which, Config(keep_duplicates=True))
@@ -314,11 +309,11 @@ def test_the_graph_has_the_counts_of_the_benchmarks_own_and_so_of_the_paper(
         }
 
 
-LINKS = university_module.PREDICATES[university_module.FIRST_LINK :]
+LINKS = _tables.PREDICATES[_tables.FIRST_LINK :]
 
 
 def named(graph: Graph, column: Ids) -> dict[str, int]:
-    """How often each of the ontology's words occurs in a column."""
+    """The frequency of each name of the ontology in a column."""
     counts = np.bincount(column)
     return {
         graph.terms[i].split("#")[1].replace("type", "rdf:type"): int(counts[i])
@@ -327,7 +322,7 @@ def named(graph: Graph, column: Ids) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("which", [which for which in DATA_SETS if which.count < 10], ids=title)
-def test_predicates_with_literals_are_as_frequent_as_in_the_benchmarks_own(
+def test_predicates_with_literals_are_as_frequent_as_in_the_benchmark(
     which: Universities,
 ) -> None:
     graph = lubm.read(which, Config(count_literals=True))
@@ -337,9 +332,9 @@ def test_predicates_with_literals_are_as_frequent_as_in_the_benchmarks_own(
     assert named(graph, graph.predicate_ids[graph.objects == LITERAL]) == wanted
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Files and the command line
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def test_writing_counts_lines_and_bytes(tmp_path: Path) -> None:
@@ -363,7 +358,7 @@ class Stopping(Progress):
 
 @pytest.mark.parametrize("name", ["four.nt", "four.nt.gz"])
 @pytest.mark.parametrize("before", [None, b"old"])
-def test_interrupted_writing_leaves_what_was_there(
+def test_interrupted_writing_keeps_the_existing_file(
     name: str, before: bytes | None, tmp_path: Path
 ) -> None:
     if before:
@@ -375,17 +370,17 @@ def test_interrupted_writing_leaves_what_was_there(
     )
 
 
-def test_a_file_that_is_there_is_replaced_only_if_that_is_asked_for(tmp_path: Path) -> None:
+def test_an_existing_file_is_replaced_only_with_force(tmp_path: Path) -> None:
     path = tmp_path / "one.nt"
     path.write_bytes(b"precious")
-    with pytest.raises(OutputExists, match="--force"):
+    with pytest.raises(OutputExists, match="force"):
         lubm.write(Universities(1), path)
     assert path.read_bytes() == b"precious"
     lubm.write(Universities(1), path, force=True)
     assert path.stat().st_size > 10**7
 
 
-def test_the_command_writes_and_tells_how_fast(pyke: Command, tmp_path: Path) -> None:
+def test_the_command_writes_a_file_and_reports_its_speed(pyke: Command, tmp_path: Path) -> None:
     run = pyke("lubm", 3, "-o", tmp_path / "three.nt", "--header")
     assert run.returncode == 0, run.stderr
     assert "348,012 lines of LUBM(3) in " in run.stdout
@@ -393,8 +388,8 @@ def test_the_command_writes_and_tells_how_fast(pyke: Command, tmp_path: Path) ->
     assert sha([(tmp_path / "three.nt").read_bytes()]) == HASHES[Universities(3)]["H1"]
 
 
-def test_the_command_speaks_json(pyke: Command, tmp_path: Path) -> None:
-    told = json.loads(
+def test_the_command_prints_json(pyke: Command, tmp_path: Path) -> None:
+    printed = json.loads(
         pyke(
             "lubm",
             1,
@@ -410,14 +405,14 @@ def test_the_command_speaks_json(pyke: Command, tmp_path: Path) -> None:
     )
     content = (tmp_path / "x.nt").read_bytes()
     assert sha([content]) == HASHES[Universities(1, seed=7)]["H3"]
-    assert (told["lines"], told["file_bytes"], told["text_bytes"]) == (
+    assert (printed["lines"], printed["file_bytes"], printed["text_bytes"]) == (
         96_189,
         len(content),
         len(content),
     )
 
 
-def test_the_command_writes_to_standard_output_nothing_but_the_text() -> None:
+def test_the_command_writes_only_the_text_to_standard_output() -> None:
     run = process("lubm", "1", "-o", "-", "--no-literals")
     assert sha([run.stdout.encode()]) == HASHES[Universities(1)]["H3"]
     assert "69,995 lines of LUBM(1) in standard output" in run.stderr
@@ -426,7 +421,7 @@ def test_the_command_writes_to_standard_output_nothing_but_the_text() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("0", "-o", "x.nt"), 2, "count is 0"),
+        (("0", "-o", "x.nt"), 2, "is 0; it must be an integer from 1"),
         (("1", "-o", "x.nt", "--seed", "2147483648"), 2, "seed"),
         (("1", "-o", "x.nt", "--index", "-1"), 2, "index"),
         (("1", "-o", "x.nt", "--ontology", "http://e/a b"), 2, "ontology"),
@@ -438,7 +433,7 @@ def test_the_command_writes_to_standard_output_nothing_but_the_text() -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_bad_arguments_have_their_exit_codes(
+def test_invalid_arguments_have_their_exit_codes(
     pyke: Command,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

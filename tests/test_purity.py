@@ -1,4 +1,4 @@
-"""Purity: linear time beside all pairs."""
+"""Purity in linear time, compared with a sum over all pairs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import oracle
 from graphs import many
-from pyke.evaluate.purity import Purity, each_purity, purity
+from pyke.evaluate.purity import Purity, cluster_purities, purity
 from pyke.use.clusters.hdbscan import NOISE, Clustering
 from pyke.use.types.votes import TypeTable
 
 CLASSES = "abcdef"
-# A cluster, or noise, and types, of each member.
+# The cluster, or noise, and the types of each member.
 MEMBERS = st.lists(
     st.tuples(st.integers(NOISE, 4), st.sets(st.sampled_from(CLASSES), min_size=1)),
     min_size=1,
@@ -42,7 +42,9 @@ def without_gaps(labels: list[int]) -> list[int]:
 
 @given(MEMBERS)
 @many(200)
-def test_purity_in_linear_time_is_that_of_all_pairs(members: list[tuple[int, set[str]]]) -> None:
+def test_purity_in_linear_time_equals_the_sum_over_all_pairs(
+    members: list[tuple[int, set[str]]],
+) -> None:
     labels, types = without_gaps([label for label, _ in members]), [own for _, own in members]
     found = purity_of(labels, types)
     with_noise, without_noise = (oracle.purity(labels, types, noise) for noise in (True, False))
@@ -58,19 +60,19 @@ def test_purity_in_linear_time_is_that_of_all_pairs(members: list[tuple[int, set
 
 @given(MEMBERS)
 @many(50)
-def test_the_order_of_members_and_the_names_of_clusters_do_not_matter(
+def test_purity_does_not_depend_on_the_order_of_members_or_the_names_of_clusters(
     members: list[tuple[int, set[str]]],
 ) -> None:
     labels, types = without_gaps([label for label, _ in members]), [own for _, own in members]
     found = purity_of(labels, types)
-    greatest = max(labels)
-    turned = purity_of(
-        [label if label == NOISE else greatest - label for label in reversed(labels)], types[::-1]
+    maximum = max(labels)
+    permuted = purity_of(
+        [label if label == NOISE else maximum - label for label in reversed(labels)], types[::-1]
     )
-    assert vars(turned) == pytest.approx(vars(found), abs=1e-12)
+    assert vars(permuted) == pytest.approx(vars(found), abs=1e-12)
 
 
-def test_purity_is_as_computed_by_hand() -> None:
+def test_purity_equals_a_computation_by_hand() -> None:
     """{a} {a} are pure; of {a} {b} half of the pairs are; {a} {a, b} have cosines 1, 1, √½, √½."""
     found = purity_of([0, 0, 1, 1, NOISE, NOISE], [{"a"}, {"a"}, {"a"}, {"b"}, {"a"}, {"a", "b"}])
     noise = (2 + 2 * 0.5**0.5) / 4
@@ -80,8 +82,8 @@ def test_purity_is_as_computed_by_hand() -> None:
     assert (found.clusters, found.noise, found.exact) == (2, 1 / 3, True)
 
 
-def test_a_heap_of_noise_weighs_as_much_as_it_holds() -> None:
-    """Why the mean is not enough: one small pure cluster hides it."""
+def test_noise_is_weighted_by_its_size() -> None:
+    """In the plain mean, one small pure cluster hides a large group of noise."""
     found = purity_of(
         [0, 0, *[NOISE] * 6], [{"a"}, {"a"}, {"a"}, {"b"}, {"c"}, {"d"}, {"e"}, {"f"}]
     )
@@ -90,7 +92,7 @@ def test_a_heap_of_noise_weighs_as_much_as_it_holds() -> None:
     assert found.weighted_without_noise == 1
 
 
-def test_where_all_is_noise_there_is_no_purity_without_it() -> None:
+def test_purity_without_noise_is_zero_if_all_points_are_noise() -> None:
     found = purity_of([NOISE, NOISE], [{"a"}, {"b"}])
     assert (
         found.mean,
@@ -101,13 +103,13 @@ def test_where_all_is_noise_there_is_no_purity_without_it() -> None:
     ) == (0.5, 0.0, 0.0, 0, 1.0)
 
 
-def test_noise_stands_first_among_the_sizes() -> None:
-    sizes, each = each_purity(
+def test_noise_comes_first_among_the_sizes() -> None:
+    sizes, each = cluster_purities(
         np.array([1, NOISE, 0, 0], np.int32), table_of([{"a"}, {"a"}, {"a"}, {"b"}])
     )
     assert sizes.tolist() == [1, 2, 1]
     assert each.tolist() == [1, 0.5, 1]
 
 
-def test_approximate_clusters_are_said_to_be() -> None:
+def test_approximate_clusters_are_reported() -> None:
     assert not purity(Clustering(np.zeros(2, np.int32), False), table_of([{"a"}, {"b"}])).exact

@@ -1,4 +1,4 @@
-"""Settings that suit a graph: which are tried, what they score, and which are written."""
+"""Tuning: which settings are tried, their scores, and which settings are written."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from pyke.config import RDF_TYPE, Config
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DivergedError, Interrupted, MissingLibrary, NothingToScore, UsageError
-from pyke.evaluate import Measures, evaluate_held_out, measure_held_out, tables
+from pyke.evaluate import Measures, evaluate_held_out, tables
 from pyke.evaluate import tune as tune_module
+from pyke.evaluate.measures import measure_held_out
 from pyke.evaluate.tune import SPACE, Trial, Tuning, settings, tune
 from pyke.graph.graph import Graph
 from pyke.pipeline import Run, embed_graph
@@ -28,40 +29,38 @@ BASE = Config(dimensions=8, k=5)
 
 @pytest.fixture(scope="module")
 def tuned(typed: Path) -> tuple[Tuning, list[Trial]]:
-    """Three trials, and what was told of them."""
-    told: list[Trial] = []
-    return tune(typed, BASE, trials=3, mu=5, told=told.append), told
+    """Three trials, and those that were reported."""
+    reported: list[Trial] = []
+    return tune(typed, BASE, trials=3, mu=5, on_trial=reported.append), reported
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The sequence
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("trials", [1, 2, 3, 64, 100])
-def test_all_points_are_within_bounds_and_whole_where_they_must_be(trials: int) -> None:
+def test_all_points_are_within_bounds_and_have_the_right_type(trials: int) -> None:
     points = settings(trials, 0)
     assert len(points) == trials
     for point in points:
         assert list(point) == list(SPACE)
-        for name, (least, greatest, whole) in SPACE.items():
-            assert least <= point[name] <= greatest
-            assert isinstance(point[name], int if whole else float)
+        for name, (low, high, is_integer) in SPACE.items():
+            assert low <= point[name] <= high
+            assert isinstance(point[name], int if is_integer else float)
         replace(Config(), **point)
 
 
-def test_the_seed_decides_the_points_and_more_trials_begin_with_the_same() -> None:
+def test_the_seed_determines_the_points_and_more_trials_start_with_the_same_ones() -> None:
     assert settings(8, 5) == settings(8, 5) != settings(8, 6)
     assert settings(3, 5) == settings(8, 5)[:3]
     assert settings(2, 2**64 - 1)
 
 
-def test_the_points_fill_the_space_on_a_logarithmic_scale() -> None:
-    """Of 64 points of a Sobol sequence, 16 fall into each quarter of every parameter (a rounded one may cross a border)."""
-    for name, (least, greatest, _) in SPACE.items():
-        places = [
-            math.log(point[name] / least) / math.log(greatest / least) for point in settings(64, 0)
-        ]
+def test_the_points_cover_the_space_on_a_logarithmic_scale() -> None:
+    """Each quarter of every parameter has 16 of 64 points. Rounding may move a point."""
+    for name, (low, high, _) in SPACE.items():
+        places = [math.log(point[name] / low) / math.log(high / low) for point in settings(64, 0)]
         quarters = [
             sum(
                 quarter / 4 <= place < (quarter + 1) / 4 or (quarter == 3 and place == 1)
@@ -72,21 +71,21 @@ def test_the_points_fill_the_space_on_a_logarithmic_scale() -> None:
         assert max(abs(count - 16) for count in quarters) <= 2, (name, quarters)
 
 
-def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.stats", None)
     with pytest.raises(MissingLibrary, match=r"tuning needs scipy.*pyke-embeddings\[evaluate\]"):
         settings(4, 0)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Trials
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def test_every_score_is_that_of_the_held_out_protocol(
     tuned: tuple[Tuning, list[Trial]], typed: Path
 ) -> None:
-    """Of the settings that were given, and of each that was tried, on one split; the winner again, on that of evaluate_held_out."""
+    """All settings on one split, and the winner also on the split of evaluate_held_out."""
     found, _ = tuned
     parts = split(Run(typed, BASE).read(), 0.2, BASE.seed + 1, RDF_TYPE)
     for score, config in [(found.base_score, BASE)] + [
@@ -105,24 +104,26 @@ def test_every_score_is_that_of_the_held_out_protocol(
             )
 
 
-def test_a_winner_that_loses_on_the_second_split_is_not_taken() -> None:
-    for confirmed, is_taken in ((0.6, True), (0.5, False), (0.4, False), (None, False)):
+def test_a_winner_that_loses_on_the_second_split_is_not_used() -> None:
+    for confirmed, is_used in ((0.6, True), (0.5, False), (0.4, False), (None, False)):
         found = Tuning(BASE, 0.5, (trial(0.7),), 5, base_confirmed=0.5, confirmed=confirmed)
-        assert (found.best == found.winner, found.config != BASE) == (is_taken, is_taken)
+        assert (found.best == found.winner, found.config != BASE) == (is_used, is_used)
 
 
-def test_trials_come_in_the_order_of_the_sequence_and_are_told_one_by_one(
+def test_trials_are_in_the_order_of_the_sequence_and_are_reported_one_by_one(
     tuned: tuple[Tuning, list[Trial]],
 ) -> None:
-    found, told = tuned
-    assert list(found.trials) == told
+    found, reported = tuned
+    assert list(found.trials) == reported
     assert [{name: getattr(trial, name) for name in SPACE} for trial in found.trials] == settings(
         3, 0
     )
     assert all(trial.seconds > 0 for trial in found.trials)
 
 
-def test_the_same_seed_finds_the_same(tuned: tuple[Tuning, list[Trial]], typed: Path) -> None:
+def test_the_same_seed_gives_the_same_result(
+    tuned: tuple[Tuning, list[Trial]], typed: Path
+) -> None:
     again = tune(typed, BASE, trials=3, mu=5)
     assert [trial.score for trial in again.trials] == [trial.score for trial in tuned[0].trials]
     assert again.config == tuned[0].config
@@ -146,10 +147,10 @@ def trial(score: float | None, k: int = 10) -> Trial:
         (0.0, [0.0], None),
     ],
 )
-def test_the_best_is_the_first_that_beats_the_settings_at_the_start(
+def test_the_best_trial_is_the_first_with_the_maximum_score(
     base_score: float | None, scores: list[float | None], best: int | None
 ) -> None:
-    """What diverged has no score, which is less than any."""
+    """A trial without a score is worse than any other."""
     found = Tuning(
         BASE,
         base_score,
@@ -165,7 +166,7 @@ def test_the_best_is_the_first_that_beats_the_settings_at_the_start(
         )
 
 
-def test_a_trial_that_diverges_has_no_score_and_the_others_go_on(
+def test_a_trial_that_diverges_has_no_score_and_the_others_continue(
     typed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = settings(2, 0)
@@ -195,8 +196,8 @@ def test_tuning_can_be_stopped(typed: Path) -> None:
         tune(typed, BASE, trials=50, mu=5, progress=Stop())
 
 
-def test_what_cannot_be_tuned_is_refused(typed: Path, family: Path) -> None:
-    with pytest.raises(UsageError, match="trials is 0"):
+def test_invalid_parameters_are_rejected(typed: Path, family: Path) -> None:
+    with pytest.raises(UsageError, match="`trials` is 0"):
         tune(typed, BASE, trials=0)
     with pytest.raises(UsageError, match="between 0 and 1"):
         tune(typed, BASE, trials=1, fraction=0)
@@ -206,21 +207,21 @@ def test_what_cannot_be_tuned_is_refused(typed: Path, family: Path) -> None:
         tune(family, BASE, trials=1)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Tables and the command line
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
-def test_the_table_has_the_start_and_then_the_best_first() -> None:
+def test_the_table_has_the_given_settings_first_and_then_the_best_trials() -> None:
     found = Tuning(BASE, 0.5, (trial(0.4), trial(None), trial(0.9, 7)), 10)
     table = tables.tuning_table(found)
-    assert [row[0] for row in table.rows] == ["start", "1", "2"]
+    assert [row[0] for row in table.rows] == ["given", "1", "2"]
     assert [row[5] for row in table.rows] == ["0.500", "0.900", "0.400"]
     assert table.rows[1][1] == "7"
     assert table.best == {(1, 5)}
     kept = tables.tuning_table(Tuning(BASE, 0.5, (trial(0.4),), 10))
     assert kept.best == {(0, 5)}
-    assert "None beat the settings at the start" in kept.note
+    assert "No trial beat the given settings" in kept.note
     assert [row[5] for row in tables.tuning_table(Tuning(BASE, None, (trial(None),), 10)).rows] == [
         "–"
     ]
@@ -261,21 +262,21 @@ def test_the_command_writes_the_best_settings_for_embed(
     assert json.loads(Path("out/manifest.json").read_text())["config"]["k"] == written.k
 
 
-def test_the_command_keeps_the_start_if_nothing_beats_it(
+def test_the_command_keeps_the_given_settings_if_no_trial_beats_them(
     pyke: Command, typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All four parameters are written, also where they are the defaults: the file says what was found."""
+    """All four parameters are written, even if they have their defaults."""
     monkeypatch.setattr(tune_module, "measure_held_out", lambda *_: _Half())
     run = pyke("tune", typed, "--trials", "1", "-o", tmp_path / "best.toml")
     assert run.returncode == 0, run.stderr
     text = (tmp_path / "best.toml").read_text()
     assert {line.split(" = ")[0] for line in text.splitlines()} == set(SPACE)
     assert Config.read(tmp_path / "best.toml") == Config()
-    assert "None beat the settings at the start" in run.stdout
+    assert "No trial beat the given settings" in run.stdout
 
 
 class _Half:
-    """Stands for an evaluation in which everything scores one half."""
+    """An evaluation in which every score is one half."""
 
     class types:
         scores: ClassVar = {10: 0.5}
@@ -284,7 +285,7 @@ class _Half:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("--trials", "0"), 2, "trials is 0"),
+        (("--trials", "0"), 2, "is 0; it must be at least 1"),
         (("--held-out", "0"), 2, "between 0 and 1"),
         (("--held-out", "1"), 2, "between 0 and 1"),
         (("--mu", "0"), 2, "at least 1"),
@@ -298,7 +299,7 @@ class _Half:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_what_cannot_be_tuned_has_its_exit_code(
+def test_errors_have_an_exit_code(
     pyke: Command,
     typed: Path,
     tmp_path: Path,
@@ -307,14 +308,14 @@ def test_what_cannot_be_tuned_has_its_exit_code(
     code: int,
     words: str,
 ) -> None:
-    """It is said before hours of trials, not after them."""
+    """Errors are reported before hours of trials."""
     monkeypatch.chdir(tmp_path)
     for name in ("taken.toml", "taken.html"):
         Path(name).write_text("kk = 3\n")
     run = pyke("tune", typed, "--trials", "1", *arguments)
     assert (run.returncode, words in run.stderr) == (code, True), run.stderr
     assert "Traceback" not in run.stderr
-    assert "→" not in run.stderr, "no trial was made"
+    assert "→" not in run.stderr, "no trial was run"
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
         ["taken.toml", "taken.html"], "kk = 3\n"
     )

@@ -1,4 +1,4 @@
-"""Type prediction beside plain loops: the paper's score, withheld types, votes."""
+"""Type prediction compared with plain loops: the paper's score, withheld types, votes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Member = tuple[list[float], set[str]]  # where it is, and its types
 
 
 def members(least: int, most: int) -> st.SearchStrategy[list[Member]]:
-    """Members of S at small whole numbers, so that distances are exact and many are equal."""
+    """Subjects at small integer positions: distances are exact, and many are equal."""
     types = st.sets(st.sampled_from(CLASSES), min_size=1, max_size=4)
 
     def at(dimensions: int) -> st.SearchStrategy[list[Member]]:
@@ -31,43 +31,41 @@ def members(least: int, most: int) -> st.SearchStrategy[list[Member]]:
     return st.integers(1, 5).flatmap(at)
 
 
-def vectors_of(everybody: list[Member]) -> Floats:
-    """Member i is term 2i + 1; the terms between have no types and stand where they would be everybody's neighbours."""
-    own = np.array([place for place, _ in everybody], np.float32)
+def vectors_of(people: list[Member]) -> Floats:
+    """Subject i is term 2i + 1. The terms between have no types, and the same positions."""
+    own = np.array([place for place, _ in people], np.float32)
     vectors = np.zeros((2 * len(own) + 1, own.shape[1]), np.float32)
     vectors[1::2] = own
     vectors[2::2] = own
     return vectors
 
 
-def types_of(everybody: list[Member]) -> Ids:
-    """The classes are terms, too: their ids follow the alphabet."""
+def types_of(people: list[Member]) -> Ids:
+    """Classes are terms too. Their ids are in alphabetical order."""
     pairs = sorted(
-        (2 * x + 1, 1000 + CLASSES.index(name))
-        for x, (_, own) in enumerate(everybody)
-        for name in own
+        (2 * x + 1, 1000 + CLASSES.index(name)) for x, (_, own) in enumerate(people) for name in own
     )
     return np.array(pairs, np.int32).reshape(-1, 2)
 
 
-def plain(everybody: list[Member]) -> tuple[list[list[float]], list[set[str]]]:
-    return [place for place, _ in everybody], [own for _, own in everybody]
+def plain(people: list[Member]) -> tuple[list[list[float]], list[set[str]]]:
+    return [place for place, _ in people], [own for _, own in people]
 
 
 @given(members(2, 15))
 @many(100)
-def test_the_score_is_the_papers_formula_at_every_mu(everybody: list[Member]) -> None:
-    table, others = TypeTable.of(types_of(everybody)), range(1, len(everybody))
+def test_the_score_equals_the_papers_formula_at_every_mu(people: list[Member]) -> None:
+    table, others = TypeTable.of(types_of(people)), range(1, len(people))
     results = [
-        score(vectors_of(everybody), table, mu=list(others), threads=threads) for threads in (1, 3)
+        score(vectors_of(people), table, mu=list(others), threads=threads) for threads in (1, 3)
     ]
-    places, types = plain(everybody)
+    places, types = plain(people)
     assert list(results[0].scores) == list(others)
     for mu, found in results[0].scores.items():
         assert found == pytest.approx(oracle.type_prediction(places, types, mu), abs=1e-12)
-    assert results[0] == results[1], "threads change no bit"
+    assert results[0] == results[1], "the result does not depend on threads"
     assert (results[0].asked, results[0].without_vector, results[0].votes) == (
-        len(everybody),
+        len(people),
         0,
         None,
     )
@@ -75,43 +73,37 @@ def test_the_score_is_the_papers_formula_at_every_mu(everybody: list[Member]) ->
 
 @given(members(12, 16))
 @many(60)
-def test_ties_at_the_border_of_ten_are_counted(everybody: list[Member]) -> None:
-    table = TypeTable.of(types_of(everybody))
+def test_ties_between_the_tenth_and_eleventh_neighbour_are_counted(people: list[Member]) -> None:
+    table = TypeTable.of(types_of(people))
     for mu in ([1], None):
-        assert score(vectors_of(everybody), table, mu=mu).ties == oracle.ties(
-            plain(everybody)[0], 10
-        )
+        assert score(vectors_of(people), table, mu=mu).ties == oracle.ties(plain(people)[0], 10)
 
 
 @given(members(3, 20), st.data())
 @many(120)
-def test_withheld_types_are_predicted_and_voted_for_as_in_plain_loops(
-    everybody: list[Member], data: st.DataObject
+def test_scores_of_withheld_types_equal_those_of_plain_loops(
+    people: list[Member], data: st.DataObject
 ) -> None:
-    """Also where somebody has no vector, and where there are fewer than ten to ask."""
+    """Also where a subject has no vector, and where there are fewer than ten neighbours."""
     is_asked = np.array(
-        data.draw(st.lists(st.booleans(), min_size=len(everybody), max_size=len(everybody)))
+        data.draw(st.lists(st.booleans(), min_size=len(people), max_size=len(people)))
     )
     is_asked[:2] = True, False
     gone = (
-        np.array(
-            data.draw(st.lists(st.integers(0, 3), min_size=len(everybody), max_size=len(everybody)))
-        )
+        np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(people), max_size=len(people))))
         == 0
     )
-    whole = TypeTable.of(types_of(everybody))
+    whole = TypeTable.of(types_of(people))
     known, asked = whole.rows(np.flatnonzero(~is_asked)), whole.rows(np.flatnonzero(is_asked))
     subjects = np.where(gone[is_asked], np.int32(-1), asked.subjects)
     asked = TypeTable(subjects.astype(np.int32), asked.offsets, asked.classes, asked.class_ids)
     truth = oracle.Withheld(
-        points=[place for x, (place, _) in enumerate(everybody) if not is_asked[x]],
-        known=[own for x, (_, own) in enumerate(everybody) if not is_asked[x]],
-        queries=[
-            None if gone[x] else place for x, (place, _) in enumerate(everybody) if is_asked[x]
-        ],
-        truth=[own for x, (_, own) in enumerate(everybody) if is_asked[x]],
+        points=[place for x, (place, _) in enumerate(people) if not is_asked[x]],
+        known=[own for x, (_, own) in enumerate(people) if not is_asked[x]],
+        queries=[None if gone[x] else place for x, (place, _) in enumerate(people) if is_asked[x]],
+        truth=[own for x, (_, own) in enumerate(people) if is_asked[x]],
     )
-    found = score(vectors_of(everybody), known, asked, mu=range(1, len(known) + 1))
+    found = score(vectors_of(people), known, asked, mu=range(1, len(known) + 1))
     for mu, value in found.scores.items():
         assert value == pytest.approx(truth.score(mu), abs=1e-12)
     assert (found.asked, found.without_vector) == (is_asked.sum(), (gone & is_asked).sum())
@@ -122,30 +114,31 @@ def test_withheld_types_are_predicted_and_voted_for_as_in_plain_loops(
         truth.f1(voters), abs=1e-12
     )
     assert found == score(
-        vectors_of(everybody), known, asked, mu=range(1, len(known) + 1), threads=4
-    ), "threads change no bit"
+        vectors_of(people), known, asked, mu=range(1, len(known) + 1), threads=4
+    ), "the result does not depend on threads"
 
 
-def test_the_oracle_predicts_withheld_types_as_computed_by_hand() -> None:
-    """Two are asked: one beside two a's, and one of whom nothing is known."""
+def test_the_oracle_equals_a_computation_by_hand() -> None:
+    """Two subjects: one next to two members of a, and one without a vector."""
     case = oracle.Withheld(
         [[0.0], [1.0], [9.0]], [{"a"}, {"a", "b"}, {"c"}], [[0.0], None], [{"a"}, {"b"}]
     )
     assert case.score(1) == pytest.approx((1 + 0) / 2)
     assert case.score(2) == pytest.approx((2 / 5**0.5 + 0) / 2)
     assert case.top_1(2) == 1 / 2
-    # Guessed of the first: a and b (one of two has it). True: a of the first, b of the second. One right of two guesses and two truths.
+    # Predicted for the first: a and b, which half of the neighbours have. True: a of the first,
+    # b of the second. One prediction of two is right, and one true type of two is found.
     assert case.f1(2) == pytest.approx((0.5, (1 + 0) / 2))
 
 
-def test_a_score_by_an_index_is_close_and_says_its_recall() -> None:
+def test_a_score_from_an_index_is_close_and_reports_its_recall() -> None:
     rng = np.random.default_rng(1)
-    everybody: list[Member] = [
+    people: list[Member] = [
         (rng.normal(size=6).tolist(), set(rng.choice(list(CLASSES), 2).tolist()))
         for _ in range(600)
     ]
     exact, by_index = (
-        score(vectors_of(everybody), TypeTable.of(types_of(everybody)), exact=exact)
+        score(vectors_of(people), TypeTable.of(types_of(people)), exact=exact)
         for exact in (True, False)
     )
     assert (exact.exact, exact.recall, by_index.exact) == (True, 1.0, False)
@@ -153,12 +146,12 @@ def test_a_score_by_an_index_is_close_and_says_its_recall() -> None:
     assert list(exact.scores.values()) == pytest.approx(list(by_index.scores.values()), abs=0.01)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# What can be asked
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
+# Parameters
+# --------------------------------------------------------------------------------------------------
 
 
-def test_rows_of_a_table_come_in_the_order_in_which_they_are_named() -> None:
+def test_rows_of_a_table_are_in_the_given_order() -> None:
     table = TypeTable.of(np.array([[3, 10], [3, 12], [5, 11], [9, 10]], np.int32))
     chosen = table.rows(np.array([2, 0, 0]))
     assert chosen.subjects.tolist() == [9, 3, 3]
@@ -174,24 +167,29 @@ def test_rows_of_a_table_come_in_the_order_in_which_they_are_named() -> None:
 
 
 @pytest.mark.parametrize("others", [1, 2, 3, 9, 10, 99, 100, 10_000])
-def test_without_a_wish_the_papers_mu_are_taken_as_far_as_there_are_neighbours(others: int) -> None:
+def test_the_default_mu_are_those_of_the_paper_up_to_the_number_of_neighbours(others: int) -> None:
     assert usable_mu(None, others) == tuple(mu for mu in MU if mu <= others)
 
 
-def test_mu_is_taken_in_ascending_order_once_each() -> None:
+def test_mu_is_sorted_without_duplicates() -> None:
     assert usable_mu([5, 1, 5, 3], 5) == (1, 3, 5)
 
 
-@pytest.mark.parametrize(("wanted", "error", "words"), [([], UsageError, "missing"), ([0], UsageError, "least 1"), ([3, -1], UsageError, "μ is -1"),
-                                                        ([6], NothingToScore, "only 5 typed subjects")])  # fmt: skip
-def test_a_mu_that_cannot_be_is_refused(
-    wanted: list[int], error: type[Exception], words: str
-) -> None:
+@pytest.mark.parametrize(
+    ("wanted", "error", "words"),
+    [
+        ([], UsageError, "missing"),
+        ([0], UsageError, "least 1"),
+        ([3, -1], UsageError, "μ is -1"),
+        ([6], NothingToScore, "only 5 typed subjects"),
+    ],
+)
+def test_an_invalid_mu_is_rejected(wanted: list[int], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         usable_mu(wanted, 5)
 
 
-def test_one_subject_alone_cannot_be_predicted() -> None:
+def test_a_single_subject_cannot_be_predicted() -> None:
     with pytest.raises(NothingToScore, match="one typed subject"):
         usable_mu(None, 0)
 
@@ -203,7 +201,9 @@ def test_one_subject_alone_cannot_be_predicted() -> None:
         ([(0, 5), (1, 5)], "all 2 typed subjects have one"),
     ],
 )
-def test_types_that_tell_nothing_are_refused(types: list[tuple[int, int]], words: str) -> None:
+def test_missing_types_and_a_single_class_are_rejected(
+    types: list[tuple[int, int]], words: str
+) -> None:
     with pytest.raises(NothingToScore, match=words):
         require_classes(TypeTable.of(np.array(types, np.int32).reshape(-1, 2)))
 

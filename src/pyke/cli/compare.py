@@ -51,20 +51,19 @@ def compare(
     config = settings.config()
     from pyke.config import parse_duration
     from pyke.evaluate import Measures, tables
-    from pyke.evaluate.compare import Contest
+    from pyke.evaluate.compare import Setup
     from pyke.evaluate.compare import compare as run
-    from pyke.evaluate.rivals import METHODS
     from pyke.use.reports import check_report, write_report
 
     check_report(report, force=True)  # it grows with the rows in the .json file
     measures = Measures(
         parse_numbers(mu), purity=not no_purity, exact=exact or None, threads=config.threads
     )
-    chosen = [name.strip() for name in methods.split(",") if name.strip()] if methods else METHODS
-    contest = Contest(list(chosen), held_out, parse_duration(time_limit), measures)
+    chosen = [name.strip() for name in methods.split(",") if name.strip()] if methods else None
+    setup = Setup(chosen, held_out, parse_duration(time_limit), measures)
     kept = report.with_suffix(".json")
     with terminal.ShownProgress() as progress:
-        found = run(inputs, config, contest, kept, force, progress)
+        found = run(inputs, config, setup, kept, force, progress)
     table = tables.comparison_table(found)
     write_report(report, table.title, [table], tables.curves(found))
     if as_json:

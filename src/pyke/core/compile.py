@@ -26,7 +26,8 @@ from pyke.core import progress
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Kernel files that decide the vectors: a checkpoint is only valid for the same ones.
+# Kernel files, and files with constants that kernels use. Those in VECTOR_KERNELS determine the
+# vectors: a checkpoint is only valid for the same ones.
 VECTOR_KERNELS = (
     "core/counts.py",
     "core/hashing.py",
@@ -35,6 +36,7 @@ VECTOR_KERNELS = (
     "read/_scanners.py",
     "read/_kernels.py",
     "graph/_kernels.py",
+    "graph/batches.py",
     "springs/_kernels.py",
     "springs/_selection.py",
     "simulation/forces.py",
@@ -44,7 +46,10 @@ OTHER_KERNELS = (
     "use/neighbours/_kernels.py",
     "use/types/_kernels.py",
     "use/clusters/_kernels.py",
-    "evaluate/lubm/university.py",
+    "evaluate/lubm/_batches.py",
+    "evaluate/lubm/_kernels.py",
+    "evaluate/lubm/_tables.py",
+    "evaluate/lubm/_text.py",
 )
 PACKAGE = Path(__file__).parents[1]
 

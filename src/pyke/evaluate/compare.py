@@ -1,4 +1,7 @@
-"""PYKE beside its rivals on one graph: both protocols, purity, seconds, memory. Each finished row is kept, so a comparison can go on later."""
+"""Compare PYKE with other methods on one graph: both protocols, purity, seconds and memory.
+
+Each finished row is stored, so a stopped comparison can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,29 @@ import importlib.util
 import json
 import os
 import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pyke import __version__
 from pyke.config import Config
-from pyke.core.arrays import Floats
-from pyke.core.files import file_hash, remove, write_file
+from pyke.core.files import file_hash, write_file
 from pyke.core.progress import Progress
 from pyke.errors import Interrupted, MissingLibrary, OutputExists, UsageError
-from pyke.evaluate import (
+from pyke.evaluate import rivals
+from pyke.evaluate.measures import (
+    HELD_OUT,
+    IN_GRAPH,
     MEASURES,
     Evaluation,
     Measures,
-    graph_of,
     measure_held_out,
     measure_in_graph,
-    rivals,
+    read_typed_graph,
 )
+from pyke.evaluate.rivals.process import MethodFailed, Result, run_method
 from pyke.graph.graph import Graph
 from pyke.pipeline import Run
 from pyke.pipeline.checkpoints import Checkpoints
@@ -39,267 +40,211 @@ from pyke.use.types.held_out import split
 from pyke.use.types.votes import usable_mu
 
 OK, TIME_LIMIT, FAILED = "ok", "time limit", "failed"
-LOOK_EVERY = 0.2  # seconds between two looks at a method that runs
 
 
 @dataclass(frozen=True)
 class Row:
-    """What became of one method."""
+    """Result of one method."""
 
     method: str
     status: str
-    seconds: float | None = (
-        None  # from the graph in memory to its vectors, libraries loaded; in the graph with all types
-    )
+    seconds: float | None = None  # from the graph in memory, with all types, to its vectors
     peak_bytes: int | None = None  # of the process
     in_graph: dict[str, Any] | None = None
     held_out: dict[str, Any] | None = None
     reason: str = ""
-    limit: float | None = None  # the seconds that did not suffice for one of the two embeddings
+    limit: float | None = None  # the time limit in seconds, if the method exceeded it
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All rows, in the order in which the methods were named."""
+    """All rows, in the order in which the methods were given."""
 
     graph: str
     settings: dict[str, Any]
     rows: tuple[Row, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The comparison as a dictionary for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
-class Contest:
-    """How the methods are compared."""
+class Setup:
+    """How to compare.
 
-    methods: Sequence[str] = tuple(rivals.METHODS)
+    Parameters
+    ----------
+    methods : names of methods; all by default.
+    fraction : fraction of the typed subjects whose types are withheld.
+    time_limit : maximum seconds for each embedding.
+    measures : what to measure.
+    """
+
+    methods: Sequence[str] | None = None
     fraction: float = 0.2
-    time_limit: float = 1800.0  # seconds for each embedding
+    time_limit: float = 1800.0
     measures: Measures = MEASURES
+
+
+Contest = Setup  # the former name
 
 
 def compare(
     inputs: Inputs,
     config: Config | None = None,
-    contest: Contest | None = None,
-    kept: Path | None = None,
+    setup: Setup | None = None,
+    rows_file: Path | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Embeds a graph by several methods, each in a process of its own, and scores their vectors alike.
+    """Embed a graph by several methods, each in its own process, and score their vectors.
 
-    `kept` is a JSON file: rows that it has are not computed again, and each new one is added to it at once.
+    Parameters
+    ----------
+    inputs : the graph, in files.
+    config : settings of PYKE; all methods share its dimensions, seed and threads.
+    setup : which methods to compare, and how.
+    rows_file : a JSON file. Its rows are not computed again, and each new row is added at once.
+    force : replace `rows_file`.
+    progress : receives progress.
+
+    Examples
+    --------
+    >>> from pyke.config import Config
+    >>> from pyke.evaluate import Measures
+    >>> from pyke.evaluate.compare import Setup, compare
+    >>> setup = Setup(["random"], 0.4, 60.0, Measures(mu=[1], purity=False))
+    >>> [row.method for row in compare("examples/father.ttl", Config(dimensions=4), setup).rows]
+    ['random']
     """
-    config, contest, progress = config or Config(), contest or Contest(), progress or Progress()
-    methods = list(dict.fromkeys(contest.methods))
+    config, setup, progress = config or Config(), setup or Setup(), progress or Progress()
+    methods = list(dict.fromkeys(rivals.names() if setup.methods is None else setup.methods))
     if not methods:
-        raise UsageError("no method to compare is named")
+        raise UsageError("`methods` is empty; name at least one method")
     require_libraries(methods)
-    settings = _settings(inputs, config, contest)
-    rows = {} if kept is None or force else _kept_rows(kept, settings)
-    graph = graph_of(inputs, config, progress)
+    settings = _settings(inputs, config, setup)
+    rows = {} if rows_file is None or force else _stored_rows(rows_file, settings)
+    graph = read_typed_graph(inputs, config, progress)
     title = ", ".join(Path(document.name).name for document in Run(inputs, config).documents)
     with tempfile.TemporaryDirectory(prefix="pyke-compare-") as folder:
-        arena = _Arena(graph, config, contest, Path(folder), progress)
-        for name in methods:  # each row is kept before the next begins
-            if name not in rows or (
-                rows[name].status == TIME_LIMIT and (rows[name].limit or 0) < contest.time_limit
-            ):
+        runner = _Runner(graph, config, setup, Path(folder), progress)
+        for name in methods:
+            if name not in rows or _deserves_more_time(rows[name], setup.time_limit):
                 try:
-                    rows[name] = arena.run(name)
+                    rows[name] = runner.run(name)
                 except Interrupted as stopped:
-                    raise Interrupted(
-                        stopped.signal_number,
-                        "The same command goes on: finished rows are kept." if kept else "",
-                    ) from None
-            comparison = Comparison(
-                title, settings, tuple(rows[method] for method in methods if method in rows)
-            )
-            if kept is not None:
+                    advice = "Finished rows are stored; run the same command again to resume."
+                    raise Interrupted(stopped.signal_number, advice if rows_file else "") from None
+            done = tuple(rows[method] for method in methods if method in rows)
+            if rows_file is not None:  # store each row before the next method starts
                 others = tuple(row for method, row in rows.items() if method not in methods)
-                everything = Comparison(title, settings, comparison.rows + others).as_dict()
-                write_file(kept, json.dumps(everything, indent=1, ensure_ascii=False).encode())
-    return comparison
+                content = Comparison(title, settings, done + others).as_dict()
+                write_file(rows_file, json.dumps(content, indent=1, ensure_ascii=False).encode())
+    return Comparison(title, settings, done)
+
+
+def _deserves_more_time(row: Row, time_limit: float) -> bool:
+    """Whether a method exceeded a lower time limit."""
+    return row.status == TIME_LIMIT and (row.limit or 0) < time_limit
 
 
 def require_libraries(methods: Iterable[str]) -> None:
-    """Refuses methods whose libraries are not installed, before hours are spent on the others."""
+    """Raise an error if a method needs a library that is not installed, before any method runs."""
     for chosen in map(rivals.method, methods):
         if chosen.library and importlib.util.find_spec(chosen.library) is None:
-            raise MissingLibrary(
-                chosen.library,
-                f"{chosen.title} (leave it out with --methods, or install it)",
-                "baselines",
-            )
+            purpose = f"{chosen.title} (install it, or name other `methods`)"
+            raise MissingLibrary(chosen.library, purpose, "baselines")
 
 
-class _Arena:
-    """The two graphs, on disk, and the scoring."""
+class _Runner:
+    """Runs and scores methods. It stores the graph of each protocol on disk."""
 
     def __init__(
-        self, graph: Graph, config: Config, contest: Contest, folder: Path, progress: Progress
+        self, graph: Graph, config: Config, setup: Setup, folder: Path, progress: Progress
     ) -> None:
-        self.graph, self.config, self.contest, self.folder, self.progress = (
-            graph,
-            config,
-            contest,
-            folder,
-            progress,
-        )
-        self.parts = split(graph, contest.fraction, config.seed, config.type_predicate)
-        usable_mu(contest.measures.mu, len(self.parts.known))
-        for name, which in (("in-graph", graph), ("held-out", self.parts.graph)):
+        self.graph, self.config, self.setup = graph, config, setup
+        self.folder, self.progress = folder, progress
+        self.parts = split(graph, setup.fraction, config.seed, config.type_predicate)
+        usable_mu(setup.measures.mu, len(self.parts.known))
+        for name, which in ((IN_GRAPH, graph), (HELD_OUT, self.parts.graph)):
             Checkpoints(folder / name, {}, 0, resume=False).save_graph(which, now=True)
 
     def run(self, name: str) -> Row:
-        """One method, by both protocols; what was done before a time limit or a failure stays."""
-        title = rivals.method(name).title
-        took: dict[str, Any] = {"seconds": None, "peak_bytes": None}
-        in_graph = None
+        """Run a method by both protocols. Keep what was done before a time limit or a failure."""
+        title, measures = rivals.method(name).title, self.setup.measures
+        seconds = peak_bytes = in_graph = None
         try:
-            vectors, took = self._embed(name, "in-graph")
-            self.progress.note(f"{title}: {took['seconds']:.1f} s")
-            in_graph = self._score(
-                measure_in_graph(vectors, self.graph.types, self.contest.measures, self.progress)
+            found = self._embed(name, IN_GRAPH)
+            seconds, peak_bytes = found.seconds, found.peak_bytes
+            self.progress.note(f"{title}: {seconds:.1f} s")
+            in_graph = _scores(
+                measure_in_graph(found.vectors, self.graph.types, measures, self.progress)
             )
-            vectors, _ = self._embed(name, "held-out")
-            held_out = self._score(
-                measure_held_out(vectors, self.parts, self.contest.measures, self.progress)
-            )
+            found = self._embed(name, HELD_OUT)
+            held_out = _scores(measure_held_out(found.vectors, self.parts, measures, self.progress))
         except subprocess.TimeoutExpired:
-            self.progress.note(f"{title}: over the time limit")
-            return Row(
-                name,
-                TIME_LIMIT,
-                took["seconds"],
-                took["peak_bytes"],
-                in_graph,
-                limit=self.contest.time_limit,
-            )
-        except _Failed as error:
+            self.progress.note(f"{title}: stopped at the time limit")
+            limit = self.setup.time_limit
+            return Row(name, TIME_LIMIT, seconds, peak_bytes, in_graph, limit=limit)
+        except MethodFailed as error:
             self.progress.note(f"{title} failed: {error}")
-            return Row(
-                name, FAILED, took["seconds"], took["peak_bytes"], in_graph, reason=str(error)
-            )
-        return Row(name, OK, took["seconds"], took["peak_bytes"], in_graph, held_out)
+            return Row(name, FAILED, seconds, peak_bytes, in_graph, reason=str(error))
+        return Row(name, OK, seconds, peak_bytes, in_graph, held_out)
 
-    def _score(self, evaluation: Evaluation) -> dict[str, Any]:
-        return {key: value for key, value in evaluation.as_dict().items() if key != "protocol"}
-
-    def _embed(self, name: str, protocol: str) -> tuple[Floats, dict[str, Any]]:
-        """The vectors that a method gives in a process of its own, and what they took."""
-        output = self.folder / f"{name}-{protocol}"
-        command = [
-            sys.executable,
-            "-m",
-            "pyke.evaluate.rivals",
-            name,
-            str(self.folder / protocol),
-            str(output),
-            json.dumps(self.config.as_dict()),
-        ]
+    def _embed(self, name: str, protocol: str) -> Result:
+        """Run a method on the graph of a protocol."""
         self.progress.stage(name, unit="s")
-        threads = dict.fromkeys(
-            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"),
-            str(self.config.threads),
+        return run_method(
+            name, self.folder / protocol, self.config, self.setup.time_limit, self.progress
         )
-        with (
-            tempfile.TemporaryFile("w+", errors="replace") as errors,
-            # In a session of its own: a signal at the terminal is for us, and must not look like a method that failed.
-            subprocess.Popen(
-                command,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                env={**os.environ, **threads},
-                start_new_session=True,
-            ) as child,
-        ):
-            try:
-                _wait(child, self.contest.time_limit, self.progress)
-            finally:
-                child.kill()
-            if child.wait():
-                errors.seek(0)
-                lines = errors.read().strip().splitlines() or [f"exit code {child.returncode}"]
-                raise _Failed(
-                    lines[-1]
-                    if child.returncode > 0
-                    else f"killed by signal {-child.returncode}; by the system, if memory ran out"
-                )
-        vectors, took = (
-            np.load(output / "vectors.npy", allow_pickle=False),
-            json.loads((output / "manifest.json").read_bytes()),
-        )
-        remove(output)
-        return vectors, took
 
 
-class _Failed(Exception):
-    """A method ended with an error, whose last line this is."""
+def _scores(evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation without its protocol."""
+    return {key: value for key, value in evaluation.as_dict().items() if key != "protocol"}
 
 
-def _wait(child: subprocess.Popen[bytes], limit: float, progress: Progress) -> None:
-    """Waits for a child, hearing signals meanwhile."""
-    began = time.monotonic()
-    while time.monotonic() - began < limit:
-        progress.advance(int(time.monotonic() - began))
-        try:
-            child.wait(LOOK_EVERY)
-            return
-        except subprocess.TimeoutExpired:
-            continue
-    raise subprocess.TimeoutExpired(child.args, limit)
-
-
-def _settings(inputs: Inputs, config: Config, contest: Contest) -> dict[str, Any]:
-    """All that rows of one comparison have in common."""
+def _settings(inputs: Inputs, config: Config, setup: Setup) -> dict[str, Any]:
+    """Everything that the rows of one comparison have in common."""
     documents = Run(inputs, config).documents
     if any(not os.path.isfile(document.name) for document in documents):
         raise UsageError(
-            "standard input or a pipe can be read only once: save it to a file to compare"
+            "standard input or a pipe can be read only once; save it to a file to compare"
         )
-    hashes = [file_hash(Path(document.name)) for document in documents]
-    measures = {
-        "mu": list(contest.measures.mu) if contest.measures.mu else None,
-        "purity": contest.measures.purity,
-        "exact": contest.measures.exact,
+    measures = setup.measures
+    settings: dict[str, Any] = {
+        "inputs": [file_hash(Path(document.name)) for document in documents],
+        "held_out": setup.fraction,
+        "program": __version__,
+        "threads": config.threads,
+        "rivals": rivals.SETTINGS,
+        "mu": list(measures.mu) if measures.mu else None,
+        "purity": measures.purity,
+        "exact": measures.exact,
+        **config.effective(),
     }
-    made: dict[str, Any] = json.loads(
-        json.dumps(
-            {
-                "inputs": hashes,
-                "held_out": contest.fraction,
-                "program": __version__,
-                "threads": config.threads,
-                "rivals": rivals.SETTINGS,
-                **measures,
-                **config.effective(),
-            }
-        )
-    )
-    return made
+    stored: dict[str, Any] = json.loads(json.dumps(settings))  # as it is read back from a file
+    return stored
 
 
-def _kept_rows(kept: Path, settings: dict[str, Any]) -> dict[str, Row]:
-    """The rows of an earlier comparison, if it was the same."""
-    if not kept.exists():
+def _stored_rows(path: Path, settings: dict[str, Any]) -> dict[str, Row]:
+    """The rows of an earlier comparison with the same settings."""
+    if not path.exists():
         return {}
     try:
-        found = json.loads(kept.read_bytes())
+        found = json.loads(path.read_bytes())
         rows = {row["method"]: Row(**row) for row in found["rows"]}
         before = dict(found["settings"])
     except (OSError, ValueError, KeyError, TypeError):
         raise OutputExists(
-            f"{kept} is there, but it is no comparison; --force replaces it"
+            f"{path} exists, but is not a comparison. Pass `force=True` to replace it."
         ) from None
     if before != settings:
-        changed = sorted(
-            key for key in {*before, *settings} if before.get(key) != settings.get(key)
-        )
+        keys = {*before, *settings}
+        changed = sorted(key for key in keys if before.get(key) != settings.get(key))
         raise OutputExists(
-            f"{kept} has a comparison with other settings ({', '.join(changed)}); name another report, or --force to replace it"
+            f"{path} has a comparison with other settings ({', '.join(changed)}). "
+            "Name another report, or pass `force=True` to replace it."
         )
     return {name: row for name, row in rows.items() if row.status != FAILED}

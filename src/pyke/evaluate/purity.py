@@ -1,6 +1,7 @@
-"""How pure clusters are: the paper's formula, in linear time.
+"""Purity of clusters by the paper's formula, in linear time.
 
-Σ over x, y ∈ ζ of cos(type(x), type(y)) = ‖Σ over x ∈ ζ of type(x)/‖type(x)‖‖², so no pair is ever looked at.
+Σ over x, y ∈ ζ of cos(type(x), type(y)) = ‖Σ over x ∈ ζ of type(x)/‖type(x)‖‖²: the sum over all
+pairs of a cluster ζ needs only the sum over its members.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
 from pyke.use.clusters.hdbscan import NOISE, Clustering
@@ -16,30 +18,30 @@ from pyke.use.types.votes import TypeTable
 
 @dataclass(frozen=True)
 class Purity:
-    """The purity of a cluster is the mean cosine between the types of its members, over all pairs.
+    """Purity of a clustering.
 
-    The paper's formula is a sum over clusters, without 1/L; its published code takes the mean and counts noise as a cluster. The mean
-    rewards a clustering that leaves nearly all in one heap of noise beside a few small clusters: size-weighted, it does not.
+    The purity of a cluster is the mean cosine between the types of its members, over all pairs.
+    The paper's formula is a sum over clusters. Its published code takes the mean, and counts
+    noise as a cluster. This mean is high even if almost all points are noise and a few small
+    clusters are pure; the mean weighted by size is not.
     """
 
-    mean: float  # over clusters, noise counted as one: the published code
+    mean: float  # over clusters, with noise as one cluster: the published code
     mean_without_noise: float
-    weighted: float  # by size, noise counted as one
+    weighted: float  # by size, with noise as one cluster
     weighted_without_noise: float
     clusters: int
-    noise: float  # the part of the points in no cluster
+    noise: float  # fraction of the points that are in no cluster
     exact: bool
 
     @property
     def total(self) -> float:
-        """The formula as printed: a sum, which can exceed 1."""
+        """The paper's formula: a sum, which can exceed 1."""
         return self.mean * (self.clusters + (self.noise > 0))
 
 
-def each_purity(
-    labels: Ids, table: TypeTable
-) -> tuple[Ids, np.ndarray[tuple[int], np.dtype[np.float64]]]:
-    """The sizes of the clusters, noise first if there is any, and the purity of each."""
+def cluster_purities(labels: Ids, table: TypeTable) -> tuple[Ids, NDArray[np.float64]]:
+    """The sizes of the clusters and their purities. Noise comes first, if there is any."""
     counts = np.diff(table.offsets)
     cluster, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
     classes = max(1, len(table.class_ids))
@@ -53,14 +55,14 @@ def each_purity(
 
 
 def purity(clustering: Clustering, table: TypeTable) -> Purity:
-    """The purity of a clustering of the subjects in a table of types."""
-    sizes, each = each_purity(clustering.labels, table)
+    """Purity of a clustering of the subjects in a table of types."""
+    sizes, purities = cluster_purities(clustering.labels, table)
     has_noise = bool((clustering.labels == NOISE).any())
-    inner_sizes, inner = (sizes[1:], each[1:]) if has_noise else (sizes, each)
+    inner_sizes, inner = (sizes[1:], purities[1:]) if has_noise else (sizes, purities)
     return Purity(
-        mean=float(each.mean()),
+        mean=float(purities.mean()),
         mean_without_noise=float(inner.mean()) if len(inner) else 0.0,
-        weighted=float(np.average(each, weights=sizes)),
+        weighted=float(np.average(purities, weights=sizes)),
         weighted_without_noise=float(np.average(inner, weights=inner_sizes)) if len(inner) else 0.0,
         clusters=clustering.clusters,
         noise=float((clustering.labels == NOISE).mean()),

@@ -1,4 +1,4 @@
-"""Scores as people read them: the same tables on the terminal, in HTML and in Markdown."""
+"""Tables and figures of scores, for the terminal, HTML and Markdown."""
 
 from __future__ import annotations
 
@@ -7,84 +7,81 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pyke.config import format_size
-from pyke.evaluate import Evaluation
 from pyke.evaluate.compare import FAILED, TIME_LIMIT, Comparison, Row
-from pyke.evaluate.rivals import METHODS
+from pyke.evaluate.measures import IN_GRAPH, Evaluation
+from pyke.evaluate.purity import Purity
+from pyke.evaluate.rivals import title
 from pyke.evaluate.tune import Trial, Tuning
+from pyke.evaluate.type_prediction import TypePrediction
 from pyke.use import figures
 from pyke.use.reports import Table
 from pyke.use.types.votes import REFERENCE_MU
 
-PURITY_NOTE = ("HDBSCAN, clusters of at least 26, 29 samples. A cluster's purity is the mean cosine between the types of its members. "
-               "The mean over clusters counts a large heap of noise no more than a small cluster: look at the weighted figures.")  # fmt: skip
+MISSING = "–"
+_SIGNS = {TIME_LIMIT: "*", FAILED: "†"}
+_PURITY_NOTE = (
+    "HDBSCAN with clusters of at least 26 members and 29 samples. The purity of a cluster is the "
+    "mean cosine between the types of its members. The mean over clusters gives a large group of "
+    "noise the same weight as a small cluster; the figures weighted by size do not."
+)
 
 
 def decimal(value: float | None) -> str:
-    """A score, to three places."""
-    return "–" if value is None else f"{value:.3f}"
+    """A score with three decimals."""
+    return MISSING if value is None else f"{value:.3f}"
 
 
 def evaluation_tables(evaluation: Evaluation) -> list[Table]:
-    """Type prediction and, if it was measured, purity."""
-    types, pure = evaluation.types, evaluation.purity
-    facts = [f"{types.asked:,} subjects asked"]
-    facts += (
-        [f"{types.without_vector:,} of them without a vector (score 0): no other triple names them"]
-        if types.without_vector
-        else []
-    )
-    facts += (
-        [f"{types.ties:,} with a tie at the border of μ = {REFERENCE_MU}, decided by id"]
-        if types.ties
-        else []
-    )
-    facts += [
-        "neighbours exact" if types.exact else f"neighbours by an index, recall {types.recall:.4f}"
-    ]
-    what = (
-        "predicted from the others"
-        if evaluation.protocol == "in-graph"
-        else "withheld before the embedding"
-    )
-    rows = [
-        [str(mu), decimal(score), f"{types.errors[mu]:.4f}"] for mu, score in types.scores.items()
-    ]
-    title = f"Type prediction, {evaluation.protocol} (types {what})"
-    tables = [Table(title, ["μ", "score", "standard error"], rows, "; ".join(facts) + ".")]
+    """Tables of type prediction and, if it was measured, of purity."""
+    types = evaluation.types
+    tables = [_score_table(evaluation.protocol, types)]
     if types.votes:
         rows = [
             ["top-1", decimal(types.votes.top_1)],
             ["micro F1", decimal(types.votes.micro_f1)],
             ["macro F1", decimal(types.votes.macro_f1)],
         ]
-        tables.append(
-            Table(
-                f"Predicted classes at μ = {REFERENCE_MU}",
-                ["measure", "value"],
-                rows,
-                "A class is predicted if half of the neighbours have it.",
-            )
-        )
-    if pure:
-        approximate = (
-            ""
-            if pure.exact
-            else " Clusters are approximate: made from a graph of nearest neighbours."
-        )
-        rows = [
-            ["mean over clusters", decimal(pure.mean), decimal(pure.mean_without_noise)],
-            ["weighted by size", decimal(pure.weighted), decimal(pure.weighted_without_noise)],
-        ]
-        found = f" {pure.clusters:,} clusters; {pure.noise:.1%} of the subjects are noise."
-        tables.append(
-            Table(
-                "Cluster purity",
-                ["purity", "noise as a cluster", "without noise"],
-                rows,
-                PURITY_NOTE + found + approximate,
-            )
-        )
+        name = f"Predicted classes with {REFERENCE_MU} neighbours (μ)"
+        note = "A class is predicted if at least half of the neighbours have it."
+        tables.append(Table(name, ["measure", "value"], rows, note))
+    if evaluation.purity:
+        tables.append(_purity_table(evaluation.purity))
     return tables
+
+
+def _score_table(protocol: str, types: TypePrediction) -> Table:
+    """Scores for each number of neighbours."""
+    facts = [f"{types.asked:,} subjects"]
+    if types.without_vector:
+        facts.append(f"{types.without_vector:,} of them have no vector and score 0")
+    if types.ties:
+        facts.append(
+            f"{types.ties:,} have a tie between neighbours {REFERENCE_MU} and {REFERENCE_MU + 1}, "
+            "broken by id"
+        )
+    recall = f"neighbours from an index with recall {types.recall:.4f}"
+    facts.append("exact neighbours" if types.exact else recall)
+    how = "predicted from the others" if protocol == IN_GRAPH else "withheld before the embedding"
+    rows = [
+        [str(mu), decimal(score), f"{types.errors[mu]:.4f}"] for mu, score in types.scores.items()
+    ]
+    columns = ["neighbours (μ)", "score", "standard error"]
+    return Table(
+        f"Type prediction, {protocol} (types {how})", columns, rows, f"{'; '.join(facts)}."
+    )
+
+
+def _purity_table(purity: Purity) -> Table:
+    """Purity of clusters, with and without noise."""
+    rows = [
+        ["mean over clusters", decimal(purity.mean), decimal(purity.mean_without_noise)],
+        ["weighted by size", decimal(purity.weighted), decimal(purity.weighted_without_noise)],
+    ]
+    found = f"{purity.clusters:,} clusters; {purity.noise:.1%} of the subjects are noise."
+    note = f"{_PURITY_NOTE} {found}"
+    if not purity.exact:
+        note += " Clusters are approximate: they come from a graph of nearest neighbours."
+    return Table("Cluster purity", ["purity", "noise as a cluster", "without noise"], rows, note)
 
 
 def _seconds(value: float) -> str:
@@ -93,7 +90,7 @@ def _seconds(value: float) -> str:
 
 @dataclass(frozen=True)
 class _Column:
-    """A measure: where it stands in a row, how it is written, and whether the greatest is marked as the best."""
+    """A measure: its path in a row, its format, and whether to mark the maximum as the best."""
 
     title: str
     path: str
@@ -101,7 +98,7 @@ class _Column:
     marked: bool = False
 
     def value(self, row: Row, mu: int) -> Any:
-        """The measure, or None where it was not taken."""
+        """The measure, or None if it was not measured."""
         found: Any = asdict(row)
         for name in self.path.split("/"):
             found = scores_of(found).get(mu) if name == "score" else found.get(name)
@@ -124,59 +121,61 @@ _COLUMNS = (
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """A row per method, the best of each measure marked."""
+    """A row per method; the best value of each measure is marked."""
     mu = _shown_mu(comparison)
-    cells, best = [[METHODS[row.method].title] for row in comparison.rows], set()
+    cells, best = [[title(row.method)] for row in comparison.rows], set()
     for number, column in enumerate(_COLUMNS, 1):
         values = [column.value(row, mu) for row in comparison.rows]
-        greatest = max((value for value in values if value is not None), default=None)
+        maximum = max((value for value in values if value is not None), default=None)
         for r, (row, value) in enumerate(zip(comparison.rows, values, strict=True)):
-            cells[r].append(_SIGNS.get(row.status, "–") if value is None else column.form(value))
-            if column.marked and value is not None and value == greatest:
+            missing = _SIGNS.get(row.status, MISSING)
+            cells[r].append(missing if value is None else column.form(value))
+            if column.marked and value is not None and value == maximum:
                 best.add((r, number))
-    note = (f"The same triples, {comparison.settings['dimensions']} dimensions, the same measures. In-graph is the paper's protocol; held-out "
-            f"withholds all types of {comparison.settings['held_out']:.0%} of the subjects before the embedding. Seconds are from the graph in "
-            "memory to its vectors. * over the time limit; † failed")  # fmt: skip
-    reasons = "; ".join(
-        f"{METHODS[row.method].title}: {row.reason}" for row in comparison.rows if row.reason
+    settings = comparison.settings
+    note = (
+        f"All methods get the same triples and {settings['dimensions']} dimensions. "
+        f"{mu} neighbours (μ) vote. In-graph is the paper's protocol; held-out withholds all types "
+        f"of {settings['held_out']:.0%} of the subjects before the embedding. Seconds are from the "
+        "graph in memory to its vectors. * stopped at the time limit; † failed"
     )
-    title = f"Comparison on {comparison.graph}"
+    reasons = "; ".join(
+        f"{title(row.method)}: {row.reason}" for row in comparison.rows if row.reason
+    )
     return Table(
-        title,
+        f"Comparison on {comparison.graph}",
         ["method", *(column.title.format(mu=mu) for column in _COLUMNS)],
         cells,
-        f"{note}{f' ({reasons})' if reasons else ''}.",
+        f"{note} ({reasons})." if reasons else f"{note}.",
         frozenset(best),
     )
 
 
 def _shown_mu(comparison: Comparison) -> int:
-    """The paper's μ = 10 if it was measured, else the one next below it, or the least."""
-    measured = {
-        mu for row in comparison.rows if row.in_graph for mu in scores_of(row.in_graph)
-    } or {REFERENCE_MU}
+    """The largest measured μ up to the paper's μ = 10; the smallest one if all are larger."""
+    done = [row.in_graph for row in comparison.rows if row.in_graph]
+    measured = {mu for scores in done for mu in scores_of(scores)} or {REFERENCE_MU}
     return max((mu for mu in measured if mu <= REFERENCE_MU), default=min(measured))
 
 
-_SIGNS = {TIME_LIMIT: "*", FAILED: "†"}
-
-
 def scores_of(result: Mapping[str, Any]) -> dict[int, float]:
-    """Score by μ; JSON makes texts of numbers that are keys."""
+    """Score by number of neighbours (μ); in JSON, these numbers are strings."""
     return {int(mu): score for mu, score in result["types"]["scores"].items()}
 
 
 def curves(comparison: Comparison) -> Any:
-    """The figure of a comparison: both protocols."""
+    """A figure of the scores of both protocols."""
     done = [row for row in comparison.rows if row.in_graph and row.held_out]
-    return figures.scores_over_mu({
-        "in-graph": {METHODS[row.method].title: scores_of(row.in_graph or {}) for row in done},
-        "held-out": {METHODS[row.method].title: scores_of(row.held_out or {}) for row in done},
-    })  # fmt: skip
+    return figures.scores_over_mu(
+        {
+            "in-graph": {title(row.method): scores_of(row.in_graph or {}) for row in done},
+            "held-out": {title(row.method): scores_of(row.held_out or {}) for row in done},
+        }
+    )
 
 
 def markdown(table: Table) -> str:
-    """A table for a README."""
+    """A table as Markdown."""
     lines = [list(table.columns), ["---"] + ["---:"] * (len(table.columns) - 1)]
     lines += [
         [f"**{cell}**" if (r, c) in table.best else cell for c, cell in enumerate(row)]
@@ -188,32 +187,39 @@ def markdown(table: Table) -> str:
 def trial_line(trial: Trial) -> str:
     """A trial in one line."""
     score = "no score" if trial.score is None else decimal(trial.score)
-    return f"K {trial.k:>3}  ω {trial.omega:<6g}  Δe {trial.energy_release:<7g}  n {trial.dimensions:>3}  →  {score}  ({trial.seconds:.1f} s)"
-
-
-def tuning_table(tuning: Tuning, most: int = 10) -> Table:
-    """The best trials, below the settings that they had to beat."""
-    scored = sorted(
-        (trial for trial in tuning.trials if trial.score is not None),
-        key=lambda trial: -(trial.score or 0),
+    values = (
+        f"springs (K) {trial.k:>3}  repulsion (ω) {trial.omega:<6g}  "
+        f"release (Δe) {trial.energy_release:<7g}  dimensions (n) {trial.dimensions:>3}"
     )
-    base = tuning.base
-    rows = [
-        [
-            "start",
-            str(base.k),
-            f"{base.omega:g}",
-            f"{base.energy_release:g}",
-            str(base.dimensions),
-            decimal(tuning.base_score),
-            "",
-        ]
+    return f"{values}  →  {score}  ({trial.seconds:.1f} s)"
+
+
+def tuning_table(tuning: Tuning, max_trials: int = 10) -> Table:
+    """The best trials, below the settings that they had to beat."""
+    trials = [trial for trial in tuning.trials if trial.score is not None]
+    trials.sort(key=lambda trial: -(trial.score or 0))
+    rows = [["given", *_settings_cells(tuning.base), decimal(tuning.base_score), ""]]
+    rows += [
+        [str(rank), *_settings_cells(t), decimal(t.score), f"{t.seconds:.1f}"]
+        for rank, t in enumerate(trials[:max_trials], 1)
     ]
-    rows += [[str(rank), str(t.k), f"{t.omega:g}", f"{t.energy_release:g}", str(t.dimensions), decimal(t.score), f"{t.seconds:.1f}"]
-             for rank, t in enumerate(scored[:most], 1)]  # fmt: skip
-    note = f"{len(tuning.trials)} trials, {len(tuning.trials) - len(scored)} without a score. Score: held-out type prediction at μ = {tuning.mu}."
+    note = (
+        f"{len(tuning.trials)} trials, {len(tuning.trials) - len(trials)} without a score. "
+        f"The score is held-out type prediction with {tuning.mu} neighbours (μ)."
+    )
     if tuning.confirmed is not None:
-        note += f" On a second split, which chose nothing: {decimal(tuning.confirmed)}, the start {decimal(tuning.base_confirmed)}."
-    note += "" if tuning.best else " None beat the settings at the start, which are kept."
+        note += (
+            f" On a second split of the graph, the best trial scores {decimal(tuning.confirmed)} "
+            f"and the given settings {decimal(tuning.base_confirmed)}."
+        )
+    if not tuning.best:
+        note += " No trial beat the given settings, so they are kept."
+    columns = ["rank", "springs (K)", "repulsion (ω)", "energy release (Δe)", "dimensions (n)"]
     best = frozenset({(1, 5)}) if tuning.best else frozenset({(0, 5)})
-    return Table("Tuning", ["rank", "K", "ω", "Δe", "n", "score", "seconds"], rows, note, best)
+    return Table("Tuning", [*columns, "score", "seconds"], rows, note, best)
+
+
+def _settings_cells(settings: Any) -> list[str]:
+    """The four tuned parameters of a trial or of a configuration."""
+    k, dimensions = str(settings.k), str(settings.dimensions)
+    return [k, f"{settings.omega:g}", f"{settings.energy_release:g}", dimensions]

@@ -1,4 +1,7 @@
-"""Which settings suit a graph: the paper's Sobol sequence over K, ω, Δe and n, judged by the held-out score."""
+"""Search for settings that suit a graph: the paper's Sobol sequence over K, ω, Δe and n.
+
+The score is that of held-out type prediction.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +10,38 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyke.config import Config
 from pyke.core.progress import Progress
 from pyke.errors import DivergedError, Interrupted, MissingLibrary, OverBudget, UsageError
-from pyke.evaluate import Measures, graph_of, measure_held_out
+from pyke.evaluate.measures import Measures, measure_held_out, read_typed_graph
 from pyke.pipeline import embed_graph
 from pyke.read.objects import Inputs
 from pyke.use.types.held_out import Split, split
 from pyke.use.types.votes import REFERENCE_MU, usable_mu
 
-# name: (least, greatest, whole numbers only); all on a logarithmic scale, since a factor is what matters.
-SPACE: dict[str, tuple[float, float, bool]] = {
-    "k": (5, 100, True),
-    "omega": (0.05, 5.0, False),
-    "energy_release": (0.01, 0.2, False),
-    "dimensions": (10, 100, True),
+
+class Bounds(NamedTuple):
+    """Range of a parameter."""
+
+    low: float
+    high: float
+    is_integer: bool
+
+
+# All scales are logarithmic: scores depend on factors between values.
+SPACE = {
+    "k": Bounds(5, 100, True),
+    "omega": Bounds(0.05, 5.0, False),
+    "energy_release": Bounds(0.01, 0.2, False),
+    "dimensions": Bounds(10, 100, True),
 }
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting and its score; None if the simulation diverged."""
+    """Settings and their score. The score is None if the simulation diverged or had no memory."""
 
     k: int
     omega: float
@@ -41,32 +53,29 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """All trials, in the order of the sequence, the settings that they started from, and both again on a split that chose nothing.
+    """Result of `tune`: the given settings, all trials, and a second score of the best ones.
 
-    The best of many trials owes a part of its score to chance: `confirmed` is its score where it was not chosen.
+    The best of many trials owes a part of its score to chance. `confirmed` is its score on a
+    second split of the graph, and `base_confirmed` is that of the given settings.
     """
 
     base: Config
     base_score: float | None
-    trials: tuple[Trial, ...]
+    trials: tuple[Trial, ...]  # in the order of the sequence
     mu: int
     base_confirmed: float | None = None
     confirmed: float | None = None
 
     @property
     def winner(self) -> Trial | None:
-        """The trial with the greatest score, the first of equals; none if the settings at the start were as good."""
-        scored = [
-            trial
-            for trial in self.trials
-            if trial.score is not None
-            and trial.score > (-1 if self.base_score is None else self.base_score)
-        ]
+        """The first trial with the maximum score; None if the given settings are as good."""
+        to_beat = -1 if self.base_score is None else self.base_score
+        scored = [t for t in self.trials if t.score is not None and t.score > to_beat]
         return max(scored, key=lambda trial: trial.score or 0) if scored else None
 
     @property
     def best(self) -> Trial | None:
-        """The winner, if it also wins on the second split."""
+        """The winner, if it also beats the given settings on the second split."""
         lost = self.base_confirmed is not None and (
             self.confirmed is None or self.confirmed <= self.base_confirmed
         )
@@ -75,25 +84,22 @@ class Tuning:
     @property
     def config(self) -> Config:
         """The best settings."""
-        return self.base if self.best is None else _changed(self.base, self.best)
+        return self.base if self.best is None else _with_trial(self.base, self.best)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        best = asdict(self.best) if self.best else None
-        scores = {
+        """The result as a dictionary for JSON."""
+        return {
+            "mu": self.mu,
             "base_score": self.base_score,
             "base_confirmed": self.base_confirmed,
             "confirmed": self.confirmed,
-        }
-        return {
-            "mu": self.mu,
-            **scores,
-            "best": best,
+            "best": asdict(self.best) if self.best else None,
             "trials": [asdict(trial) for trial in self.trials],
         }
 
 
-def _changed(base: Config, trial: Trial) -> Config:
+def _with_trial(base: Config, trial: Trial) -> Config:
+    """Settings with the parameters of a trial."""
     return replace(base, **{name: getattr(trial, name) for name in SPACE})
 
 
@@ -104,17 +110,36 @@ def tune(
     fraction: float = 0.2,
     mu: int = REFERENCE_MU,
     progress: Progress | None = None,
-    told: Callable[[Trial], None] = lambda _: None,
+    on_trial: Callable[[Trial], None] = lambda _: None,
 ) -> Tuning:
-    """Tries settings on one split of a graph, the winner again on another; `told` hears of each trial. The settings given are the ones to beat.
+    """Try settings on one split of a graph, and the best ones again on a second split.
 
-    The second split is that of `evaluate_held_out` with the same seed. A signal ends the trials, not the tuning: what there is counts.
+    A signal ends the trials; the result has those that are finished.
+
+    Parameters
+    ----------
+    inputs : the graph.
+    config : the settings to beat.
+    trials : number of settings to try.
+    fraction : fraction of the typed subjects whose types are withheld.
+    mu : number of neighbours (μ) that vote.
+    progress : receives progress.
+    on_trial : called after each trial.
+
+    Examples
+    --------
+    >>> from pyke.config import Config
+    >>> from pyke.evaluate.tune import tune
+    >>> found = tune("examples/father.ttl", Config(), trials=2, fraction=0.4, mu=1)
+    >>> len(found.trials)
+    2
     """
     if trials < 1:
-        raise UsageError(f"the number of trials is {trials}; it must be at least 1")
+        raise UsageError(f"`trials` is {trials}; it must be at least 1")
     config, progress = config or Config(), progress or Progress()
     points = settings(trials, config.seed)
-    graph = graph_of(inputs, config, progress)
+    graph = read_typed_graph(inputs, config, progress)
+    # The second split is that of `evaluate_held_out` with the same seed.
     first, second = (
         split(graph, fraction, seed, config.type_predicate)
         for seed in (config.seed + 1, config.seed)
@@ -122,62 +147,59 @@ def tune(
     measures = Measures(mu=[mu], purity=False, threads=config.threads)
     usable_mu([mu], len(first.known))
     progress.stage("trials", trials + 1, "trials")
+    base = _try(config, first, measures, _TrialProgress(progress, 0))
     done: list[Trial] = []
-    base = _attempt(config, first, measures, _Heard(progress, 0))
     try:
         for number, point in enumerate(points, 1):
-            done.append(
-                _attempt(replace(config, **point), first, measures, _Heard(progress, number))
-            )
-            told(done[-1])
+            trial_progress = _TrialProgress(progress, number)
+            done.append(_try(replace(config, **point), first, measures, trial_progress))
+            on_trial(done[-1])
     except Interrupted:
         progress.note(f"Stopped after {len(done)} trials.")
         if not done:
             raise
-    found = Tuning(config, base.score, tuple(done), mu)
+    return _confirmed(Tuning(config, base.score, tuple(done), mu), second, measures)
+
+
+def _confirmed(found: Tuning, parts: Split, measures: Measures) -> Tuning:
+    """The result with scores of the given settings and of the winner on another split."""
     if found.winner is None:
         return found
-    again = [
-        _attempt(tried, second, measures, Progress()).score
-        for tried in (config, _changed(config, found.winner))
-    ]
-    return replace(found, base_confirmed=again[0], confirmed=again[1])
+    base, winner = (
+        _try(tried, parts, measures, Progress()).score
+        for tried in (found.base, _with_trial(found.base, found.winner))
+    )
+    return replace(found, base_confirmed=base, confirmed=winner)
 
 
-def _attempt(tried: Config, parts: Split, measures: Measures, heard: Progress) -> Trial:
-    """Embeds by some settings and scores; settings that diverge or do not fit into the memory allowed have no score."""
+def _try(config: Config, parts: Split, measures: Measures, progress: Progress) -> Trial:
+    """Embed and score. Settings that diverge or need too much memory have no score."""
     began = time.perf_counter()
     score: float | None = None
     with suppress(DivergedError, OverBudget):
-        vectors = embed_graph(parts.graph, tried, heard).vectors
-        (score,) = measure_held_out(vectors, parts, measures, heard).types.scores.values()
-    return Trial(
-        tried.k,
-        tried.omega,
-        tried.energy_release,
-        tried.dimensions,
-        score,
-        time.perf_counter() - began,
-    )
+        vectors = embed_graph(parts.graph, config, progress).vectors
+        (score,) = measure_held_out(vectors, parts, measures, progress).types.scores.values()
+    seconds = time.perf_counter() - began
+    return Trial(config.k, config.omega, config.energy_release, config.dimensions, score, seconds)
 
 
-class _Heard(Progress):
-    """Tells nothing of what a trial does, but lets a signal be heard while it does it."""
+class _TrialProgress(Progress):
+    """Progress of one trial: reports only its number, often enough to react to signals."""
 
     def __init__(self, outer: Progress, number: int) -> None:
         self._outer, self._number = outer, number
 
     def advance(self, done: int) -> None:  # noqa: ARG002
-        """Only the number of the trial is told."""
+        """Report the number of the trial."""
         self._outer.advance(self._number)
 
     def iteration(self, number: int, energy: float, objective: float, displacement: float) -> None:  # noqa: ARG002
-        """Only the number of the trial is told."""
+        """Report the number of the trial."""
         self._outer.advance(self._number)
 
 
 def settings(trials: int, seed: int) -> list[dict[str, Any]]:
-    """Points of a scrambled Sobol sequence, which fill the space more evenly than chance would."""
+    """Points of a scrambled Sobol sequence, which covers the space more evenly than chance."""
     try:
         from scipy.stats import qmc
     except ImportError:
@@ -186,13 +208,15 @@ def settings(trials: int, seed: int) -> list[dict[str, Any]]:
     points = sequence.random_base2(math.ceil(math.log2(trials)))[:trials]
     return [
         {
-            name: _scaled(float(at), *bounds)
+            name: _scaled(float(at), bounds)
             for at, (name, bounds) in zip(point, SPACE.items(), strict=True)
         }
         for point in points
     ]
 
 
-def _scaled(at: float, least: float, greatest: float, whole: bool) -> float | int:
-    value = math.exp(math.log(least) + at * (math.log(greatest) - math.log(least)))
-    return round(value) if whole else float(f"{value:.4g}")
+def _scaled(at: float, bounds: Bounds) -> float | int:
+    """A value between the bounds, on a logarithmic scale; `at` is from 0 to 1."""
+    low, high = math.log(bounds.low), math.log(bounds.high)
+    value = math.exp(low + at * (high - low))
+    return round(value) if bounds.is_integer else float(f"{value:.4g}")

@@ -35,6 +35,7 @@ def compile_all(folder: Path, progress: Progress) -> None:
     evaluate(embedding)
     progress.stage("LUBM")
     lubm.read(lubm.Universities(1))
+    next(lubm.lines(lubm.Universities(1), literals=False))
 
 
 def _graph() -> np.ndarray[tuple[int, int], np.dtype[np.str_]]:

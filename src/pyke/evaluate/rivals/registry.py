@@ -1,0 +1,140 @@
+"""The table of methods, and how other packages add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint, entry_points
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke.config import Config
+from pyke.core.arrays import Floats
+from pyke.errors import UsageError
+from pyke.graph.graph import LITERAL, Graph
+
+ENTRY_POINTS = "pyke.rivals"
+SEED_LIMIT = 2**32  # other libraries take seeds below this one
+
+
+@dataclass(frozen=True)
+class Job:
+    """The input of a method: a graph, and the settings of the comparison.
+
+    Use `config.dimensions`, `config.threads` and `seed`, which all methods share.
+    """
+
+    graph: Graph
+    config: Config
+
+    @property
+    def seed(self) -> int:
+        """The seed, reduced to 32 bits."""
+        return self.config.seed % SEED_LIMIT
+
+    @property
+    def triples(self) -> NDArray[np.int64]:
+        """(n, 3): ids of subject, predicate and object, without triples that have literals."""
+        return self.graph.triples(self.graph.objects != LITERAL).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: a row of a comparison.
+
+    Parameters
+    ----------
+    title : the name in tables.
+    run : computes the vectors: a float32 array with one row per term of `job.graph.terms` and
+        `job.config.dimensions` columns. Terms that the method does not know get zeros.
+    library : a library of the extra `baselines` that `run` needs. The comparison checks that it
+        is installed before it starts, and loads it before the clock starts.
+    module : the module that registers the method; `register` sets it.
+    """
+
+    title: str
+    run: Callable[[Job], Floats]
+    library: str | None = None
+    module: str | None = None
+
+
+METHODS: dict[str, Method] = {}
+
+
+def register(name: str, method: Method) -> None:
+    """Add a method to `pyke.evaluate.compare`.
+
+    A comparison runs each method in a child process. The child imports the module that defines
+    `method.run`, so this module must call `register` when it is imported. A function that is
+    defined in a script or a notebook cannot be registered: put it into a module.
+
+    A package can add its methods to `pyke compare` without this call. It names a `Method` as an
+    entry point of the group `pyke.rivals`, in its pyproject.toml::
+
+        [project.entry-points."pyke.rivals"]
+        degree = "my_package.rivals:DEGREE"
+
+    Parameters
+    ----------
+    name : the name in `methods` of a comparison.
+    method : the method.
+
+    Examples
+    --------
+    A module `my_rivals.py`:
+
+    >>> import numpy as np
+    >>> from pyke.evaluate.rivals import Job, Method, register
+    >>> def degree(job: Job):
+    ...     found = np.zeros((len(job.graph.terms), job.config.dimensions), np.float32)
+    ...     found[:, 0] = np.bincount(job.triples[:, 0], minlength=len(found))
+    ...     return found
+    >>> register("degree", Method("Out-degree", degree))  # doctest: +SKIP
+
+    A program that uses it:
+
+    >>> from pyke.evaluate.compare import Setup, compare
+    >>> import my_rivals  # doctest: +SKIP
+    >>> compare("graph.nt", setup=Setup(["pyke", "degree"]))  # doctest: +SKIP
+    """
+    if name in names():
+        raise UsageError(f"there is already a method {name!r}")
+    module = method.run.__module__
+    if module == "__main__":
+        raise UsageError(
+            f"the method {name!r} is defined in a script or notebook, which a child process cannot "
+            "import; define it in a module"
+        )
+    METHODS[name] = replace(method, module=module)
+
+
+def _installed() -> dict[str, EntryPoint]:
+    """Methods of other packages that are installed."""
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+def names() -> list[str]:
+    """The names of all methods: built-in, registered and installed."""
+    return list(dict.fromkeys([*METHODS, *_installed()]))
+
+
+def method(name: str) -> Method:
+    """The method with this name."""
+    if name in METHODS:
+        return METHODS[name]
+    entry = _installed().get(name)
+    if entry is None:
+        raise UsageError(f"there is no method {name!r}; there are: {', '.join(names())}")
+    try:
+        found = entry.load()
+    except Exception as error:
+        raise UsageError(f"cannot load the method {name!r} ({entry.value}): {error}") from error
+    if not isinstance(found, Method):
+        raise UsageError(f"{entry.value} is not a pyke.evaluate.rivals.Method")
+    return found
+
+
+def title(name: str) -> str:
+    """The title of a method in tables; the name itself if the method is not available."""
+    return method(name).title if name in names() else name
