@@ -277,7 +277,7 @@ def test_no_line_is_folded_where_no_terminal_is(
 def test_a_graph_is_not_taken_for_an_embedding(pyke: Command, family: Path) -> None:
     done = pyke("nearest", family, "http://e/anna")
     assert done.returncode == 66
-    assert "is a file, no embedding directory" in done.stderr
+    assert "is a file, not an embedding directory" in done.stderr
     assert "pyke embed" in done.stderr
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import many
-from pyke.embedding import lookup as lookup_module
-from pyke.embedding import similar
+from pyke.embedding import scan, similar
 from pyke.embedding.lookup import PREFIXES, Lookup, local_name, parse_prefixes, texts_at
 from pyke.errors import UnknownTerm, UsageError
 from pyke.graph.terms import Terms, Texts
@@ -252,8 +251,8 @@ def test_many_names_are_found_as_a_plain_loop_finds_them(
         st.lists(st.sampled_from([*terms, *labels.values(), "a:b"]) | NAMES, max_size=20)
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup_module, "TEXTS_AT_ONCE", data.draw(st.sampled_from([3, 100])))
-        patch.setattr(lookup_module, "FEW", data.draw(st.sampled_from([0, 8])))
+        patch.setattr(scan, "TEXTS_AT_ONCE", data.draw(st.sampled_from([3, 100])))
+        patch.setattr(scan, "FEW", data.draw(st.sampled_from([0, 8])))
         found = lookup(terms, labels, a="/").find_all(asked)
     assert [term if isinstance(term, int) else None for term in found] == [
         plainly(name, terms, labels) for name in asked

@@ -38,14 +38,14 @@ def out(crafts: Embedding, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def plainly(
     embedding: Embedding, term: str, k: int, candidates: list[int] | None = None
 ) -> list[str]:
-    """The nearest by a plain loop."""
+    """Return the nearest terms, found by a plain loop."""
     vectors = embedding.vectors.tolist()
     own = embedding.terms.id(term)
     order = oracle.nearest(vectors, vectors[own], len(vectors), own)
     return [embedding.terms[i] for i in order if candidates is None or i in candidates][:k]
 
 
-def test_neighbours_are_those_of_a_plain_loop(crafts: Embedding) -> None:
+def test_neighbours_equal_those_of_a_plain_loop(crafts: Embedding) -> None:
     assert [neighbour.term for neighbour in crafts.nearest(BAKER, 12)] == plainly(crafts, BAKER, 12)
 
 
@@ -78,13 +78,13 @@ def test_neighbours_among_predicates_are_predicates(crafts: Embedding) -> None:
 
 
 @pytest.mark.parametrize("exact", [None, True, False])
-def test_many_are_answered_as_each_alone(crafts: Embedding, exact: bool | None) -> None:
+def test_many_queries_give_the_same_results_as_single_ones(crafts: Embedding, exact: bool | None) -> None:
     terms = [f"http://e/{craft}/{m}" for craft in CRAFTS for m in range(20)]
     for options in ({}, {"among": "http://e/weaver"}):
         found = crafts.nearest_of_many(terms, 5, exact=exact, threads=1, **options)  # type: ignore[arg-type]
         assert found.exact == (exact is not False)
         for term, ids, distances in zip(terms, found.ids, found.distances, strict=True):
-            alone = crafts.nearest(term, 5, **options)  # type: ignore[arg-type]
+            alone = crafts.nearest(term, 5, **options)  # type: ignore[call-overload]
             assert distances.tolist() == pytest.approx(
                 [neighbour.distance for neighbour in alone], rel=1e-4, abs=1e-6
             )
@@ -92,13 +92,13 @@ def test_many_are_answered_as_each_alone(crafts: Embedding, exact: bool | None) 
                 assert [crafts.terms[i] for i in ids] == [neighbour.term for neighbour in alone]
 
 
-def test_many_can_be_asked_by_name_by_id_and_by_vector(crafts: Embedding) -> None:
+def test_many_queries_are_names_ids_or_vectors(crafts: Embedding) -> None:
     ids = np.array([crafts.terms.id(BAKER), crafts.terms.id("http://e/uses")])
     by_name = crafts.nearest_of_many([BAKER, "http://e/uses"], 4)
     by_id = crafts.nearest_of_many(ids, 4)
     by_vector = crafts.nearest_of_many(crafts.vectors[ids], 5)
     assert by_name.ids.tolist() == by_id.ids.tolist() == by_vector.ids[:, 1:].tolist()
-    assert by_vector.ids[:, 0].tolist() == ids.tolist()  # a vector does not know whose it is
+    assert by_vector.ids[:, 0].tolist() == ids.tolist()  # a vector is its own nearest neighbour
     assert (
         by_vector.ids.tolist()
         == crafts.nearest_of_many(crafts.vectors[ids].tolist(), 5).ids.tolist()
@@ -106,13 +106,13 @@ def test_many_can_be_asked_by_name_by_id_and_by_vector(crafts: Embedding) -> Non
     assert crafts.nearest_of_many([], 3).ids.shape == (0, 3)
 
 
-def test_where_fewer_are_there_than_asked_for_nothing_follows(crafts: Embedding) -> None:
+def test_rows_with_too_few_neighbours_end_with_minus_one_and_infinity(crafts: Embedding) -> None:
     found = crafts.nearest_of_many([BAKER, "http://e/uses"], 10**12, predicates=True)
     assert (found.ids >= 0).tolist() == [[True, True, True], [True, True, False]]
     assert np.isinf(found.distances).tolist() == (found.ids < 0).tolist()
 
 
-def test_questions_that_cannot_be_answered_are_refused(crafts: Embedding) -> None:
+def test_invalid_queries_are_refused(crafts: Embedding) -> None:
     for k in (0, -3):
         with pytest.raises(UsageError, match="at least 1"):
             crafts.nearest(BAKER, k)
@@ -130,7 +130,7 @@ def test_questions_that_cannot_be_answered_are_refused(crafts: Embedding) -> Non
     ):
         with pytest.raises((UsageError, UnknownTerm)):
             crafts.nearest(vector)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="as a list"):
+    with pytest.raises(UsageError, match="must be a list of terms"):
         crafts.nearest_of_many(BAKER)
     for ids in ([-1], [0, 10**6]):
         with pytest.raises(UnknownTerm, match="ids of terms are 0 to"):
@@ -140,7 +140,7 @@ def test_questions_that_cannot_be_answered_are_refused(crafts: Embedding) -> Non
         match=r"no subject has the type 'http://e/uses'. Frequent types: baker, smith, weaver",
     ):
         crafts.nearest(BAKER, among="http://e/uses")
-    with pytest.raises(UsageError, match="one or the other"):
+    with pytest.raises(UsageError, match="exclude each other"):
         crafts.nearest(BAKER, among="http://e/baker", predicates=True)
     with pytest.raises(UnknownTerm, match="Did you mean"):
         crafts.nearest_of_many([BAKER, "http://e/baker/33"])

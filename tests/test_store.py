@@ -1,4 +1,4 @@
-"""The embedding directory: what is saved is loaded, and damage is found."""
+"""The embedding directory: saving and loading keep everything, and damage is found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def saved(family: Path, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_what_is_saved_is_loaded(family: Path, tmp_path: Path) -> None:
+def test_loading_gives_what_was_saved(family: Path, tmp_path: Path) -> None:
     made = pyke.embed(family, dimensions=6, seed=1)
     made.save(tmp_path / "out")
     loaded = pyke.load(tmp_path / "out")
@@ -69,9 +69,9 @@ def test_neighbours_come_nearest_first_and_without_the_term_itself(saved: Path) 
         embedding.nearest(np.zeros(5, np.float32))
 
 
-def test_an_output_that_exists_is_replaced_only_by_force(saved: Path, family: Path) -> None:
+def test_an_existing_output_is_replaced_only_with_force(saved: Path, family: Path) -> None:
     other = pyke.embed(family, dimensions=3)
-    with pytest.raises(OutputExists, match="--force"):
+    with pytest.raises(OutputExists, match="force"):
         other.save(saved)
     assert pyke.load(saved).vectors.shape[1] == 6
     other.save(saved, force=True)
@@ -79,35 +79,35 @@ def test_an_output_that_exists_is_replaced_only_by_force(saved: Path, family: Pa
     assert sorted(path.name for path in saved.parent.iterdir()) == ["family.nt", "out"]
 
 
-def test_a_directory_without_manifest_is_no_embedding(tmp_path: Path) -> None:
+def test_a_directory_without_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NoInput, match=r"manifest\.json"):
         pyke.load(tmp_path)
 
 
-def test_an_unknown_version_is_one_sentence(saved: Path) -> None:
+def test_an_unknown_format_version_is_refused(saved: Path) -> None:
     manifest = json.loads((saved / "manifest.json").read_text())
     (saved / "manifest.json").write_text(json.dumps(manifest | {"version": 99}))
     with pytest.raises(DamagedStore, match="version 99"):
         pyke.load(saved)
 
 
-def test_a_sound_directory_is_verified(saved: Path) -> None:
+def test_a_valid_directory_passes_the_check(saved: Path) -> None:
     assert set(store.verify(saved)["files"]) == {path.name for path in saved.iterdir()} - {
         "manifest.json"
     }
 
 
-def test_numbers_that_are_not_finite_are_found(family: Path, tmp_path: Path) -> None:
+def test_infinite_and_missing_numbers_are_found(family: Path, tmp_path: Path) -> None:
     made = pyke.embed(family, dimensions=6)
     vectors = made.vectors.copy()
     vectors[3, 2] = np.nan
     replace(made, vectors=vectors).save(tmp_path / "out")
-    with pytest.raises(DamagedStore, match="finite"):
+    with pytest.raises(DamagedStore, match="infinite"):
         store.verify(tmp_path / "out")
 
 
-def test_every_random_damage_is_found_and_only_by_our_errors(saved: Path) -> None:
-    """Flips, cuts, additions and swaps in any file: verify() says so, and load() raises nothing foreign."""
+def test_random_damage_is_found_and_raises_only_errors_of_the_package(saved: Path) -> None:
+    """Flips, cuts, additions and swaps in any file: verify() finds them; load() may raise too."""
     rng = random.Random(5)
     files = sorted(saved.iterdir())
     originals = {path: path.read_bytes() for path in files}
@@ -139,7 +139,7 @@ def test_every_random_damage_is_found_and_only_by_our_errors(saved: Path) -> Non
 
 
 def _verified_or_refused(path: Path) -> None:
-    """A flip in the manifest's prose is harmless; in what describes the files it is found."""
+    """A flipped bit in a note of the manifest is harmless; one in a file entry is found."""
     try:
         store.verify(path)
     except PykeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from pyke.embedding.embedding import Embedding, Neighbour, Neighbourhoods, load
+from pyke.embedding.embedding import Embedding, load
+from pyke.embedding.neighbours import Neighbour, Neighbourhoods, NeighbourList
 
-__all__ = ["Embedding", "Neighbour", "Neighbourhoods", "load"]
+__all__ = ["Embedding", "Neighbour", "NeighbourList", "Neighbourhoods", "load"]

@@ -16,7 +16,6 @@ IRI: it is not searched among labels and local names.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,7 +24,9 @@ from urllib.parse import unquote
 import numpy as np
 
 from pyke.core.arrays import Ids, positions
-from pyke.embedding.similar import MAX_TRAILING, TEXTS_AT_ONCE, candidates, edits, likeness
+from pyke.embedding import scan
+from pyke.embedding.scan import blocks, folded, local_key, spaced
+from pyke.embedding.similar import candidates, edits, likeness
 from pyke.errors import PykeError, UnknownTerm, UsageError
 from pyke.graph.terms import Terms, Texts
 
@@ -69,14 +70,9 @@ PREFIXES = {
     "yago": "http://dbpedia.org/class/yago/",
 }
 
-FEW = 8  # names that are searched one by one: faster than a pass over all terms in Python
 MAX_LISTED = 10  # terms in an error message
 SUGGESTIONS = 3
 MIN_LIKENESS = 0.7
-
-_LINE_BREAK, _SPACE = 10, 32
-# Bytes of IRIs as local names are compared: all separators are "/", and "_" is a space.
-_LOCAL = bytes.maketrans(b"#:_", b"// ")
 
 
 def texts_at(texts: Texts, positions: Iterable[int]) -> list[str]:
@@ -166,8 +162,8 @@ class Lookup:
         classes, counts = np.unique(types[:, 1], return_counts=True)
         called = []
         if not _is_explicit(name):
-            key = _local_key(name)
-            called = [term for term in classes.tolist() if _local_key(self.readable(term)) == key]
+            key = local_key(name)
+            called = [term for term in classes.tolist() if local_key(self.readable(term)) == key]
         if len(called) > 1:
             raise self._ambiguous(called, f"classes are called {name!r}")
         with suppress(UnknownTerm):
@@ -208,21 +204,21 @@ class Lookup:
 
     def _ids(self, wanted: Collection[str]) -> dict[str, int]:
         """Return the ids of those terms that are in the graph."""
-        if len(wanted) <= FEW:
+        if len(wanted) <= scan.FEW:
             return {iri: found for iri in wanted if (found := self.terms.find(iri)) >= 0}
         return {
             term: at
-            for begin, text in _blocks(self.terms)
+            for begin, text in blocks(self.terms)
             for at, term in enumerate(text.split("\n")[:-1], begin)
             if term in wanted
         }
 
     def _by_label(self, names: Collection[str]) -> dict[str, int | PykeError]:
         """Return the term with each label, or an error if there are several."""
-        found = _positions(self.labels, {_folded(name) for name in names}, local=False)
+        found = scan.positions(self.labels, {folded(name) for name in names}, local=False)
         result: dict[str, int | PykeError] = {}
         for name in names:
-            terms = [int(self.labelled[at]) for at in found.get(_folded(name), [])]
+            terms = [int(self.labelled[at]) for at in found.get(folded(name), [])]
             if terms:
                 is_one = len(terms) == 1
                 why = f"terms have the label {name!r}"
@@ -231,11 +227,11 @@ class Lookup:
 
     def _by_local_name(self, names: Collection[str]) -> dict[str, int | PykeError]:
         """Return the term with each local name, or an error if there are several."""
-        found = _positions(self.terms, {_local_key(name) for name in names}, local=True)
+        found = scan.positions(self.terms, {local_key(name) for name in names}, local=True)
         result: dict[str, int | PykeError] = {}
         for name in names:
-            terms = [t for t in found.get(_local_key(name), []) if self.terms[t][:2] != "_:"]
-            same_case = [t for t in terms if _spaced(local_name(self.terms[t])) == _spaced(name)]
+            terms = [t for t in found.get(local_key(name), []) if self.terms[t][:2] != "_:"]
+            same_case = [t for t in terms if spaced(local_name(self.terms[t])) == spaced(name)]
             if terms:
                 is_one = len(terms) == 1 or len(same_case) == 1
                 why = f"terms have the local name {name!r}"
@@ -280,20 +276,20 @@ class Lookup:
         bare = self._readings(name)[-1]
         is_iri = _is_iri(name) or _is_prefixed(name)
         found = dict.fromkeys(self._variants(bare), 2.0)
-        key = _local_key(local_name(bare) if is_iri else name)
+        key = local_key(local_name(bare) if is_iri else name)
         near = candidates(self.terms, key, last_part=True).tolist()
         if is_iri:
             near += candidates(self.terms, bare, last_part=False).tolist()
         for term in near:
             iri = self.terms[term]
             if name.startswith("_:") or not iri.startswith("_:"):
-                alike = likeness(key, _local_key(local_name(iri)))
+                alike = likeness(key, local_key(local_name(iri)))
                 if is_iri and edits(bare, iri) <= 1:
                     alike = 1.0
                 found.setdefault(term, alike + likeness(bare, iri) / 100)
         for at in candidates(self.labels, key, last_part=False).tolist():
             term = int(self.labelled[at])
-            found[term] = max(found.get(term, 0.0), likeness(key, _local_key(self.labels[at])))
+            found[term] = max(found.get(term, 0.0), likeness(key, local_key(self.labels[at])))
         likely = [term for term, alike in found.items() if alike >= MIN_LIKENESS]
         return sorted(likely, key=lambda term: (-found[term], term))[:SUGGESTIONS]
 
@@ -320,83 +316,3 @@ def _is_iri(name: str) -> bool:
 def _is_prefixed(name: str) -> bool:
     """Return whether a name is written like `prefix:name`."""
     return re.fullmatch(r"\w[\w.-]*:(?!//)\S*", name) is not None and not _is_explicit(name)
-
-
-def _folded(name: str) -> str:
-    """Return a label as labels are compared."""
-    return name.replace("\n", " ").casefold()
-
-
-def _spaced(name: str) -> str:
-    """Return a local name as people write it."""
-    return unquote(name).replace("\n", " ").replace("_", " ")
-
-
-def _local_key(name: str) -> str:
-    """Return a local name as local names are compared."""
-    return _spaced(name).casefold()
-
-
-def _blocks(texts: Texts, table: bytes | None = None) -> Iterator[tuple[int, str]]:
-    """Yield (position of the first text, some texts), each text followed by a line break.
-
-    A line break inside a text becomes a space; `table` then replaces bytes.
-    """
-    for begin in range(0, len(texts), TEXTS_AT_ONCE):
-        borders = np.asarray(texts.offsets[begin : begin + TEXTS_AT_ONCE + 1])
-        block = np.array(texts.blob[borders[0] : borders[-1]])
-        block[block == _LINE_BREAK] = _SPACE
-        block[borders[1:] - borders[0] - 1] = _LINE_BREAK
-        yield begin, block.tobytes().translate(table).decode("utf-8", "replace")
-
-
-def _positions(texts: Texts, keys: Collection[str], *, local: bool) -> dict[str, list[int]]:
-    """Return the positions of the texts that equal each key, or whose local names do."""
-    found: dict[str, list[int]] = defaultdict(list)
-    keys = {key for key in keys if key or not local}
-    if not keys:
-        return found
-    for begin, block in _blocks(texts, _LOCAL if local else None):
-        text = block.casefold()
-        if local:
-            for _ in range(MAX_TRAILING):
-                text = text.replace("/\n", "\n")
-        for line, name in sorted(_lines_with(keys, text, local)):
-            found[name].append(begin + line)
-    return found
-
-
-def _lines_with(keys: Collection[str], text: str, local: bool) -> Iterator[tuple[int, str]]:
-    """Yield (line, key) for the lines of a text, or the local names in them, that are keys."""
-    if len(keys) > FEW:
-        for line, name in enumerate(text.split("\n")[:-1]):
-            key = name.rpartition("/")[2] if local else name
-            if local and "%" in key:
-                key = _local_key(key)
-            if key in keys:
-                yield line, key
-        return
-    text = f"\n{text}"
-    if local:
-        text = text.replace("\n", "\n/")
-        for line, end in _lines_at("%", text):
-            key = _local_key(text[text.rfind("/", 0, end) + 1 : end])
-            if key in keys:
-                yield line, key
-    for key in keys:
-        if not (local and ("%" in key or "/" in key)):
-            for line, _ in _lines_at(f"/{key}\n" if local else f"\n{key}\n", text):
-                yield line, key
-
-
-def _lines_at(sought: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield (number of the line, its end) wherever a string occurs; each line once.
-
-    The text begins with a line break, which is not counted.
-    """
-    line, counted, at = -1, 0, text.find(sought)
-    while at >= 0:
-        line += text.count("\n", counted, at + 1)
-        counted, end = at + 1, text.find("\n", at + 1)
-        yield line, end
-        at = text.find(sought, end)

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Bytes
+from pyke.embedding.scan import MAX_TRAILING, TEXTS_AT_ONCE
 from pyke.graph.terms import Texts
 
-TEXTS_AT_ONCE = 1 << 14
 CANDIDATES = 50  # texts that share most trigrams with a name; `likeness` then ranks them
 MAX_COMPARED = 200  # letters of long names
-MAX_TRAILING = 3  # separators at the end of an IRI that do not count
 
 _LINE_BREAK = 10
 # Lower case, and "_" like a space. In IRIs, separators are line breaks: they border names.

@@ -1,4 +1,4 @@
-"""The embedding directory: written whole or not at all, checked before it is trusted, mapped instead of loaded."""
+"""The embedding directory: written in one step, checked when it is opened, mapped into memory."""
 
 from __future__ import annotations
 
@@ -31,12 +31,15 @@ _TEXTS = ("terms.txt", "labels.txt")
 def save(
     path: Path, contents: Mapping[str, Content], manifest: dict[str, Any], replace: bool
 ) -> None:
-    """Writes an embedding directory."""
+    """Write an embedding directory."""
     write_directory(path, contents, {"format": FORMAT, "version": VERSION} | manifest, replace)
 
 
 def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays of an embedding directory, mapped, and its manifest; sizes and shapes are checked, contents are not."""
+    """Return the mapped arrays of an embedding directory, and its manifest.
+
+    Sizes and shapes are checked; contents are not.
+    """
     manifest = read_manifest(path)
     arrays = {name: _map_array(path, name, manifest) for name in _ARRAYS} | {
         name: _map_text(path, name, manifest) for name in _TEXTS
@@ -46,43 +49,57 @@ def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 
 def verify(path: Path) -> dict[str, Any]:
-    """Checks sizes, checksums, shapes, ids and finiteness; the manifest if all is well, else DamagedStore."""
+    """Check sizes, checksums, shapes, ids and numbers, and return the manifest.
+
+    Raises DamagedStore if anything is wrong.
+
+    Examples
+    --------
+    >>> import pyke, pyke.store, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pyke.embed("examples/father.ttl", dimensions=10).save(f"{folder}/out")
+    ...     pyke.store.verify(Path(folder) / "out")["census"]["terms"]
+    16
+    """
     arrays, manifest = load(path)
     for name, entry in manifest["files"].items():
         if file_hash(path / name) != entry["sha256"]:
             raise DamagedStore(
-                f"{path / name}: its content does not match the checksum in {MANIFEST}. Make the embedding again, or fetch it again."
+                f"{path / name}: the content does not match the checksum in {MANIFEST}. "
+                "Copy the directory again, or embed the graph again."
             )
     _check_contents(path, arrays)
     return manifest
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest, if it is one of ours and names every file with its true size."""
+    """Return the manifest; its format, its version and the sizes of all files are checked."""
     file = path / MANIFEST
     try:
         if file.stat().st_size > MAX_MANIFEST_BYTES:
-            raise DamagedStore(f"{file} is larger than a manifest can be")
+            raise DamagedStore(f"{file} is too large for a manifest")
         manifest = json.loads(file.read_bytes())
     except FileNotFoundError:
-        raise NoInput(f"{path} is no embedding directory: it has no {MANIFEST}") from None
+        raise NoInput(f"{path} is not an embedding directory: it has no {MANIFEST}") from None
     except NotADirectoryError:
         raise NoInput(
-            f"{path} is a file, no embedding directory. If it is RDF, `pyke embed {path} -o DIRECTORY` makes one of it."
+            f"{path} is a file, not an embedding directory. To embed an RDF file, use "
+            f"`pyke embed {path} -o DIRECTORY`."
         ) from None
     except OSError as error:
         raise NoInput(f"cannot read {file}: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise DamagedStore(f"{file} is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise DamagedStore(f"{file} is no manifest of an embedding")
+        raise DamagedStore(f"{file} is not the manifest of an embedding")
     if manifest.get("version") != VERSION:
         raise DamagedStore(
-            f"{path} has format version {manifest.get('version')}; this program reads version {VERSION}"
+            f"{path} has format version {manifest.get('version')}; "
+            f"this version of pyke reads version {VERSION}"
         )
     files = manifest.get("files")
     if not isinstance(files, dict) or set(files) != {*_ARRAYS, *_TEXTS}:
-        raise DamagedStore(f"{file} does not name the files of an embedding")
+        raise DamagedStore(f"{file} does not list the files of an embedding")
     for name, entry in files.items():
         if (
             not isinstance(entry, dict)
@@ -90,45 +107,45 @@ def read_manifest(path: Path) -> dict[str, Any]:
             or not isinstance(entry.get("sha256"), str)
         ):
             raise DamagedStore(f"{file} does not describe {name}")
-        size = (path / name).stat().st_size if (path / name).is_file() else -1
-        if size != entry["bytes"]:
-            raise DamagedStore(
-                f"{path / name} has {max(size, 0)} bytes instead of {entry['bytes']}"
-                if size >= 0
-                else f"{path / name} is missing"
-            )
+        if not (path / name).is_file():
+            raise DamagedStore(f"{path / name} is missing")
+        if (size := (path / name).stat().st_size) != entry["bytes"]:
+            raise DamagedStore(f"{path / name} has {size} bytes instead of {entry['bytes']}")
     return manifest
 
 
 def _map_array(path: Path, name: str, manifest: dict[str, Any]) -> NDArray[Any]:
+    """Return one array, mapped; its type and its number of axes are checked."""
     kind, axes = _ARRAYS[name]
     try:
         array: NDArray[Any] = np.load(path / name, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # a damaged header makes NumPy raise errors of many kinds
-        raise DamagedStore(f"{path / name} is no array: {error}") from None
+    except Exception as error:  # NumPy raises many kinds of errors for a damaged header
+        raise DamagedStore(f"{path / name} is not an array: {error}") from None
     if array.dtype != kind or array.ndim != axes or not array.flags.c_contiguous:
         raise DamagedStore(
             f"{path / name} has the wrong type or shape: {array.dtype}, {array.shape}"
         )
     if array.nbytes > manifest["files"][name]["bytes"]:
-        raise DamagedStore(f"{path / name} claims more rows than it has")
+        raise DamagedStore(f"{path / name} has fewer rows than its header says")
     return array
 
 
 def _map_text(path: Path, name: str, manifest: dict[str, Any]) -> NDArray[Any]:
-    if manifest["files"][name]["bytes"] == 0:  # nothing to map
+    """Return the bytes of a text file, mapped."""
+    if manifest["files"][name]["bytes"] == 0:  # an empty file cannot be mapped
         return np.zeros(0, np.uint8)
     return np.memmap(path / name, np.uint8, "r")
 
 
 def _check_shapes(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+    """Raise DamagedStore if the arrays do not fit together."""
     terms = len(arrays["vectors.npy"])
     if not len(arrays["term_offsets.npy"]) or not len(arrays["label_offsets.npy"]):
         raise DamagedStore(f"{path}: offsets are missing")
     for condition, what in (
         (
             len(arrays["term_offsets.npy"]) == terms + 1,
-            "term_offsets.npy has another number of terms than vectors.npy",
+            "term_offsets.npy and vectors.npy differ in the number of terms",
         ),
         (
             int(arrays["term_offsets.npy"][-1]) == len(arrays["terms.txt"]),
@@ -142,25 +159,26 @@ def _check_shapes(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
             int(arrays["label_offsets.npy"][-1]) == len(arrays["labels.txt"]),
             "label_offsets.npy does not end where labels.txt does",
         ),
-        (arrays["types.npy"].shape[1] == 2, "types.npy has not two columns"),
-        (arrays["triples.npy"].shape[1] == 3, "triples.npy has not three columns"),
+        (arrays["types.npy"].shape[1] == 2, "types.npy must have two columns"),
+        (arrays["triples.npy"].shape[1] == 3, "triples.npy must have three columns"),
     ):
         if not condition:
             raise DamagedStore(f"{path}: {what}")
 
 
 def _check_contents(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+    """Raise DamagedStore if offsets, ids or vectors are invalid."""
     terms = len(arrays["vectors.npy"])
     for name in ("term_offsets.npy", "label_offsets.npy"):
         if int(arrays[name][0]) != 0 or bool((np.diff(arrays[name]) < 1).any()):
-            raise DamagedStore(f"{path / name} does not ascend from 0")
-    for name, least in (("types.npy", 0), ("triples.npy", -1), ("labelled.npy", 0)):
+            raise DamagedStore(f"{path / name} must ascend from 0")
+    for name, low in (("types.npy", 0), ("triples.npy", -1), ("labelled.npy", 0)):
         if arrays[name].size and (
-            int(arrays[name].min()) < least or int(arrays[name].max()) >= terms
+            int(arrays[name].min()) < low or int(arrays[name].max()) >= terms
         ):
-            raise DamagedStore(f"{path / name} names terms that do not exist")
+            raise DamagedStore(f"{path / name} has ids of missing terms")
     if not all(
         bool(np.isfinite(arrays["vectors.npy"][at : at + 65536]).all())
         for at in range(0, terms, 65536)
     ):
-        raise DamagedStore(f"{path / 'vectors.npy'} has numbers that are not finite")
+        raise DamagedStore(f"{path / 'vectors.npy'} has numbers that are infinite or not a number")
