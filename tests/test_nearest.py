@@ -78,7 +78,9 @@ def test_neighbours_among_predicates_are_predicates(crafts: Embedding) -> None:
 
 
 @pytest.mark.parametrize("exact", [None, True, False])
-def test_many_queries_give_the_same_results_as_single_ones(crafts: Embedding, exact: bool | None) -> None:
+def test_many_queries_give_the_same_results_as_single_ones(
+    crafts: Embedding, exact: bool | None
+) -> None:
     terms = [f"http://e/{craft}/{m}" for craft in CRAFTS for m in range(20)]
     for options in ({}, {"among": "http://e/weaver"}):
         found = crafts.nearest_of_many(terms, 5, exact=exact, threads=1, **options)  # type: ignore[arg-type]
