@@ -1,4 +1,4 @@
-"""Compile every kernel once, by running each feature on a tiny graph."""
+"""Compile every kernel once, by running each feature on a small graph."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ from pyke.evaluate import evaluate, lubm
 from pyke.pipeline.embed import embed
 from pyke.pipeline.update import update
 
-MEMBERS = 40  # of each class: enough for a cluster
+# Enough members for the search of many neighbours and for an update that learns a linear map.
+MEMBERS = 130
 CLASSES = ("baker", "smith", "weaver")
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
 
 def compile_all(folder: Path, progress: Progress) -> None:
-    """Run embed, update, types, clusters, neighbours, scores and LUBM; `folder` is scratch space."""
+    """Run embed, update, types, clusters, scores and LUBM; `folder` is scratch space."""
     progress.stage("embed")
-    embed(_graph(), dimensions=50, preset="paper")
-    embed(_graph(), dimensions=50).save(folder / "embedding")
+    embed(_graph(), dimensions=2, preset="paper")
+    embed(_star(), dimensions=2, similarity="ppmi", repellers=20)
+    embed(_graph(), dimensions=2).save(folder / "embedding")
     embedding = load(folder / "embedding")
     progress.stage("update")
-    update(embedding, np.array([["http://e/new", "http://e/uses", "http://e/baker/tool0"]]))
+    change = np.array([["http://e/new", "http://e/uses", "http://e/baker/tool0"]])
+    update(embedding, change, _graph()[:2])
     progress.stage("neighbours")
     embedding.nearest_of_many(np.arange(len(embedding)), 5, exact=True)
     progress.stage("types")
@@ -34,19 +39,28 @@ def compile_all(folder: Path, progress: Progress) -> None:
     progress.stage("scores")
     evaluate(embedding)
     progress.stage("LUBM")
-    lubm.read(lubm.Universities(1))
-    next(lubm.lines(lubm.Universities(1), literals=False))
+    one = lubm.Universities(1)
+    lubm.read(one)
+    for _ in lubm.lines(one, literals=False):
+        pass
 
 
 def _graph() -> np.ndarray[tuple[int, int], np.dtype[np.str_]]:
-    """Members of three crafts, their tools, and one untyped member of each."""
-    rdf_type = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    """Members of three crafts with their tools and labels; every second one has a type."""
     rows = []
     for craft in CLASSES:
         for m in range(MEMBERS):
             who = f"http://e/{craft}/{m}"
             rows.append((who, "http://e/uses", f"http://e/{craft}/tool{m % 4}"))
             rows.append((who, "http://e/knows", f"http://e/{craft}/{(7 * m + 1) % MEMBERS}"))
-            if m:
-                rows.append((who, rdf_type, f"http://e/{craft}"))
+            rows.append((who, LABEL, f'"{craft} {m}"'))
+            if m % 2:
+                rows.append((who, RDF_TYPE, f"http://e/{craft}"))
     return np.array(rows)
+
+
+def _star() -> np.ndarray[tuple[int, int], np.dtype[np.str_]]:
+    """A hub with many leaves: it finds too few repellers in its pool, and draws others."""
+    leaves = [(f"http://e/leaf{i}", "http://e/of", "http://e/hub") for i in range(300)]
+    others = [(f"http://e/a{i}", "http://e/to", f"http://e/b{i}") for i in range(12)]
+    return np.array(leaves + others)
