@@ -65,6 +65,12 @@ class Format:
     def __post_init__(self) -> None:
         parameters = inspect.signature(self.write).parameters.values()
         own = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        for option, default in own.items():
+            if option in COMMON_OPTIONS or default is inspect.Parameter.empty:
+                raise UsageError(
+                    f"the option {option!r} of an export format needs a default and a name other "
+                    f"than {', '.join(COMMON_OPTIONS)}"
+                )
         object.__setattr__(self, "options", own)
 
 
@@ -125,14 +131,7 @@ def register(name: str, write: Writer, makes: str = STREAM, extension: str = "")
         raise UsageError(f"`makes` is {makes!r}; it must be one of: {kinds}")
     if extension and (other := _format_with(extension)):
         raise UsageError(f"the extension {extension} belongs to the export format {other!r}")
-    form = Format(write, makes, extension)
-    for option, default in form.options.items():
-        if option in COMMON_OPTIONS or default is inspect.Parameter.empty:
-            raise UsageError(
-                f"the option {option!r} of the export format {name!r} needs a default and a name "
-                f"other than {', '.join(COMMON_OPTIONS)}"
-            )
-    FORMATS[name] = form
+    FORMATS[name] = Format(write, makes, extension)
 
 
 @dataclass(frozen=True)
