@@ -10,6 +10,7 @@ import typer
 
 from pyke.cli import terminal
 from pyke.cli.app import USE, command
+from pyke.cli.messages import as_options
 from pyke.cli.options import AsJson, Directory, Force, Prefixes
 from pyke.cli.tables import print_table
 
@@ -101,6 +102,6 @@ def plot(
     rows = [(group.name, f"{group.count:,}", group.colour) for group in drawn.legend]
     print_table(("type", "terms", "colour"), rows, right=(1,))
     for line in drawn.notes():
-        terminal.say(line)
+        terminal.say(as_options(line))
     points = f"{drawn.points:,} point{'' if drawn.points == 1 else 's'}"
     terminal.say(f"Drew {points} in {drawn.output}, {format_size(drawn.bytes)}.")

@@ -18,6 +18,18 @@ from pyke.use.maps.web_page import named_points, page
 from pyke.use.reports import PAGES
 
 
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What to draw."""
+
+    embedding: Embedding
+    view: View
+    selection: Selection
+    title: str
+    extension: str
+    progress: Progress
+
+
 @dataclass(frozen=True)
 class _Rendered:
     """The content of a file, and the fields of `Drawn` that depend on how it was drawn."""
@@ -47,8 +59,8 @@ def draw(
         check_map(path, view, force)
     selection = choose(embedding, view)
     title = title_of(embedding, view, selection)
-    render = _animation if animate else _map
-    rendered = render(embedding, path.suffix.lower(), view, selection, title, progress)
+    job = _Job(embedding, view, selection, title, path.suffix.lower(), progress)
+    rendered = _animation(job) if animate else _map(job)
     files.write_stream(path, [rendered.content], force)
     return Drawn(
         output=str(path),
@@ -63,68 +75,50 @@ def draw(
     )
 
 
-def _map(
-    embedding: Embedding,
-    extension: str,
-    view: View,
-    selection: Selection,
-    title: str,
-    progress: Progress,
-) -> _Rendered:
+def _map(job: _Job) -> _Rendered:
     """A map as a page or a figure."""
-    panels = layout(embedding, view, progress)
-    progress.stage("drawing")
-    if extension in PAGES:
-        frames = panels[-1].points[None, selection.ids]
-        return _page(embedding, view, selection, title, frames, [0], "page")
+    selection, dpi = job.selection, job.view.dpi
+    panels = layout(job.embedding, job.view, job.progress)
+    job.progress.stage("drawing")
+    if job.extension in PAGES:
+        return _page(job, panels[-1].points[None, selection.ids], [0], "page")
     drawing = figure.map_figure(
-        title,
+        job.title,
         [selected_panel(panel, selection) for panel in panels],
         selection.key(),
         selection.labels,
         selection.highlighted,
-        view.dpi,
+        dpi,
     )
-    if extension == ".png":
-        content = figures.small_png(drawing.figure, view.dpi)
+    if job.extension == ".png":
+        content = figures.small_png(drawing.figure, dpi)
     else:
-        content = figures.drawn(drawing.figure, extension[1:], view.dpi)
+        content = figures.drawn(drawing.figure, job.extension[1:], dpi)
     requested = selection.labels[: selection.requested]
     missing = tuple(text for row, text in requested if row in drawing.without_place)
     kind = "density" if drawing.is_density else "points"
     return _Rendered(content, len(selection.ids), kind, drawing.outside, missing)
 
 
-def _animation(
-    embedding: Embedding,
-    extension: str,
-    view: View,
-    selection: Selection,
-    title: str,
-    progress: Progress,
-) -> _Rendered:
+def _animation(job: _Job) -> _Rendered:
     """An animation as a page or a video."""
-    if extension not in PAGES:
-        animation.check_size(len(selection.ids))
-    iterations, frames = animation.simulated_frames(embedding, view, selection.ids, progress)
-    if extension in PAGES:
-        progress.stage("drawing")
-        return _page(embedding, view, selection, title, frames, iterations, "film")
-    content = animation.video(extension, title, frames, iterations, selection.key(), progress)
-    return _Rendered(content, len(selection.ids), "film")
+    ids = job.selection.ids
+    if job.extension not in PAGES:
+        animation.check_size(len(ids))
+    iterations, frames = animation.simulated_frames(job.embedding, job.view, ids, job.progress)
+    if job.extension in PAGES:
+        job.progress.stage("drawing")
+        return _page(job, frames, iterations, "film")
+    content = animation.video(
+        job.extension, job.title, frames, iterations, job.selection.key(), job.progress
+    )
+    return _Rendered(content, len(ids), "film")
 
 
-def _page(
-    embedding: Embedding,
-    view: View,
-    selection: Selection,
-    title: str,
-    frames: Floats,
-    iterations: list[int],
-    drawn_as: str,
-) -> _Rendered:
-    named = named_points(selection, view.seed)
-    content = page(embedding, selection, title, frames, iterations, named)
+def _page(job: _Job, frames: Floats, iterations: list[int], drawn_as: str) -> _Rendered:
+    """A map or an animation as a page."""
+    named = named_points(job.selection, job.view.seed)
+    content = page(job.embedding, job.selection, job.title, frames, iterations, named)
     return _Rendered(content, len(named), drawn_as)
 
 
