@@ -1,49 +1,71 @@
-# The two commands: make demo, make test. Both set up what they need in .venv.
+# Start with `make demo` or `make test`. Each installs what it needs into .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/ready
+# Python compiles modules when they are first imported; pip would compile thousands that nobody imports.
+PIP := $(BIN)/pip install -q --disable-pip-version-check --no-compile
+PACKAGE := $(VENV)/package-installed
+TOOLS := $(VENV)/tools-installed
 
-.PHONY: demo test browser lint docs bench baselines clean
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-demo: $(READY)
+.PHONY: demo test coverage fuzz browser lint docs bench baselines clean
+
+demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
 
-test: $(READY) browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(TESTS)
+test: $(TOOLS) browser
+	$(PYTEST) $(TESTS)
 
-# The tests of pages and films want a real browser, and ffmpeg; without them they are skipped, and say so.
+# All tests with branch coverage; fails below the minimum in pyproject.toml.
+coverage: $(TOOLS) browser
+	$(PYTEST) --cov --cov-report=term:skip-covered $(TESTS)
+
+# The property tests with ten times as many examples, new in each run. Repeat a run: make fuzz SEED=…
+fuzz: $(TOOLS)
+	HYPOTHESIS_PROFILE=random $(PYTEST) -m hypothesis --hypothesis-seed=$(SEED) $(TESTS)
+
+# Tests of pages and films need a browser and ffmpeg. Without them these tests are skipped.
 browser:
 	@for program in chromium ffmpeg; do command -v $$program > /dev/null || { \
 	    [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -q > /dev/null && \
 	    DEBIAN_FRONTEND=noninteractive apt-get install -qqy --no-install-recommends $$program > /dev/null; } || \
-	    echo "There is no $$program: what is tested with it is skipped. On Debian: apt-get install $$program"; done
+	    echo "$$program is missing: its tests are skipped. On Debian: apt-get install $$program"; done
 
-lint: $(READY)
+lint: $(TOOLS)
 	$(BIN)/ruff check src tests bench examples docs
 	$(BIN)/ruff format --check src tests bench examples docs
 	$(BIN)/mypy
 
 # The site, in build/site.
-docs: $(READY)
+docs: $(TOOLS)
 	$(BIN)/mkdocs build --strict
 
 bench: baselines
 	$(BIN)/python bench/all.py
 
-# The libraries of `pyke compare`. torch comes first: asked for by another package, pip would take a build with gigabytes of CUDA.
-baselines: $(READY)
-	$(BIN)/pip install -q --disable-pip-version-check "torch==2.13.0"
-	$(BIN)/pip install -q --disable-pip-version-check -e ".[baselines]"
-	@$(BIN)/python -c 'import importlib.metadata as m, sys; cuda = [d.name for d in m.distributions() if d.name.startswith("nvidia")]; sys.exit(f"torch brought CUDA packages: {cuda}. Install its CPU build first." if cuda else 0)'
+# The libraries of `pyke compare`. torch first: as a dependency, pip installs a build with gigabytes of CUDA.
+baselines: $(TOOLS)
+	$(PIP) "torch==2.13.0"
+	$(PIP) -e ".[baselines]"
+	@$(BIN)/python -c 'import importlib.metadata as m, sys; cuda = [d.name for d in m.distributions() if d.name.startswith("nvidia")]; sys.exit(f"torch installed CUDA packages: {cuda}. Install its CPU build first." if cuda else 0)'
 
-$(READY): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "PYKE needs Python 3.11 or newer; say where it is: make PYTHON=python3.12"; exit 1; }
+$(PACKAGE): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "PYKE needs Python 3.11 or newer. If you have one: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -m venv --clear $(VENV) || { \
-	    [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy python3-venv && $(PYTHON) -m venv --clear $(VENV); } || { \
-	    echo "Cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
-	$(BIN)/pip install -q --disable-pip-version-check -e ".[dev]"
-	@touch $(READY)
+	    [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -q && \
+	    apt-get install -qy python3-venv && $(PYTHON) -m venv --clear $(VENV); } || { \
+	    echo "Cannot create a virtual environment. On Debian or Ubuntu: sudo apt-get install python3-venv"; exit 1; }
+	@echo "Installing PYKE into $(VENV) ..."
+	@$(PIP) -e .
+	@touch $@
+
+$(TOOLS): $(PACKAGE)
+	@echo "Installing the tools of development into $(VENV) ..."
+	@$(PIP) -e ".[dev]"
+	@touch $@
 
 clean:
-	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -12,11 +12,16 @@ from pathlib import Path
 
 import pytest
 
+import audit
 from graphs import FAMILY, crafts
 from pyke import cli
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("PYKE_DATA") or ROOT.parent / "shared" / "data")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(audit, "audit")
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +23,12 @@ from pyke.graph.graph import LITERAL, Census, Graph
 from pyke.graph.terms import Terms, Texts
 from pyke.read import _kernels as read_kernels
 from pyke.read import _scanners, tokenize
+
+# The same examples in every run, or new ones: `make fuzz`.
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "deterministic")
+settings.register_profile("deterministic", derandomize=True, deadline=None)
+settings.register_profile("random", derandomize=False, deadline=None, print_blob=True)
+settings.load_profile(PROFILE)
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
@@ -94,8 +101,8 @@ GRAPHS = st.tuples(
 
 
 def many(examples: int) -> settings:
-    """The same examples in every run."""
-    return settings(max_examples=examples, derandomize=True, deadline=None)
+    """Check this many examples; the random profile checks ten times as many."""
+    return settings(max_examples=examples * (10 if PROFILE == "random" else 1))
 
 
 def as_meant(triples: Sequence[Triple], document: int | None = None) -> list[Triple]:

@@ -1,10 +1,12 @@
-"""The house: which folder may import which, who may write, and what nobody may do."""
+"""The rules of the house: which folder imports which, and what no module does."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
+import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,13 @@ def test_the_compile_cache_is_keyed_by_all_files_that_determine_machine_code() -
     listed = {SOURCE / name for name in (*compiling.VECTOR_KERNELS, *compiling.OTHER_KERNELS)}
     kernels = {path for path in MODULES if _has_kernels(path)}
     assert listed == kernels | _constants_of_kernels(kernels)
+
+
+def test_coverage_omits_the_kernel_files_and_no_others() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    patterns = settings["tool"]["coverage"]["run"]["omit"]
+    omitted = {path for path in MODULES if any(fnmatch(str(path), p) for p in patterns)}
+    assert omitted == {path for path in MODULES if _has_kernels(path)}
 
 
 def test_the_kernels_that_decide_vectors_are_those_of_the_stages() -> None:

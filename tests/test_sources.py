@@ -15,11 +15,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import rdflib
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pyke
-from graphs import TYPE, crafts
+from graphs import TYPE, crafts, many
 from pyke.config import Config
 from pyke.errors import DataError, EmptyGraph, SyntaxProblem, UsageError
 from pyke.graph.graph import Graph
@@ -126,7 +126,7 @@ cells = st.sampled_from(
 
 
 @given(st.lists(st.tuples(cells, cells, cells), max_size=6))
-@settings(max_examples=150, deadline=None)
+@many(150)
 def test_any_cell_is_accepted_or_refused_as_in_a_tsv_file(
     rows: list[tuple[str, str, str]],
 ) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pyke
 from conftest import Command
-from graphs import CRAFTS, TYPE, crafts
+from graphs import CRAFTS, TYPE, crafts, many
 from pyke.config import Config
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DamagedStore, EmptyGraph, OverBudget, SyntaxProblem, UsageError
@@ -293,7 +293,7 @@ graphs = st.sets(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@many(60)
 @given(old=graphs, new=graphs, gone=graphs)
 def test_the_graph_is_the_union_without_what_is_removed(
     old: set[Triple], new: set[Triple], gone: set[Triple], tmp_path_factory: pytest.TempPathFactory

@@ -14,6 +14,7 @@ import os
 import secrets
 import shutil
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -321,3 +322,17 @@ def remove(path: Path) -> None:
     if path.is_file():
         path.unlink(missing_ok=True)
     shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def temporary_directory() -> Iterator[Path]:
+    """Create a directory for intermediate results; remove it at the end."""
+    with tempfile.TemporaryDirectory(prefix="pyke-") as path:
+        yield Path(path)
+
+
+@contextmanager
+def temporary_text() -> Iterator[IO[str]]:
+    """Open a text file that no other program sees; invalid UTF-8 is replaced when it is read."""
+    with tempfile.TemporaryFile("w+", errors="replace") as file:
+        yield file

@@ -9,7 +9,6 @@ import importlib.util
 import json
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 from pyke import __version__
 from pyke.config import Config
-from pyke.core.files import file_hash, write_file
+from pyke.core.files import file_hash, temporary_directory, write_file
 from pyke.core.progress import Progress
 from pyke.errors import Interrupted, MissingLibrary, OutputExists, UsageError
 from pyke.evaluate import rivals
@@ -127,8 +126,8 @@ def compare(
     rows = {} if rows_file is None or force else _stored_rows(rows_file, settings)
     graph = read_typed_graph(inputs, config, progress)
     title = ", ".join(Path(document.name).name for document in Run(inputs, config).documents)
-    with tempfile.TemporaryDirectory(prefix="pyke-compare-") as folder:
-        runner = _Runner(graph, config, setup, Path(folder), progress)
+    with temporary_directory() as folder:
+        runner = _Runner(graph, config, setup, folder, progress)
         for name in methods:
             if name not in rows or _deserves_more_time(rows[name], setup.time_limit):
                 try:

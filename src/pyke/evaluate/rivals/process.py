@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from pyke.config import Config
 from pyke.core import memory
 from pyke.core.arrays import Floats
-from pyke.core.files import remove, write_directory
+from pyke.core.files import remove, temporary_text, write_directory
 from pyke.core.progress import Progress
 from pyke.errors import DataError, MissingLibrary
 from pyke.evaluate.rivals.registry import Job, Method, method
@@ -70,7 +69,7 @@ def run_method(
     settings = json.dumps(config.as_dict())
     command = [sys.executable, "-m", "pyke.evaluate.rivals", name, str(graph), str(output)]
     with (
-        tempfile.TemporaryFile("w+", errors="replace") as errors,
+        temporary_text() as errors,
         # In its own session, the child does not receive signals of the terminal: they are for
         # this process, and must not look like a failed method.
         subprocess.Popen(

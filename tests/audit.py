@@ -1,0 +1,102 @@
+"""Watch who changes files: within the package, only `core/files.py` may.
+
+An audit hook sees every call that opens a file for writing, or renames, removes or creates one,
+however the call was made. The call stack decides: the innermost frame of the package must be in one
+of the modules that may write. Child processes are not watched.
+
+This module is a plugin of pytest: a test fails if the package wrote from elsewhere while it ran,
+even if the package suppressed the exception.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+TESTS = str(Path(__file__).parent) + os.sep
+PACKAGE = str(Path(__file__).parent.parent / "src" / "pyke") + os.sep
+
+# compile.py creates the directory of the compile cache.
+MAY_WRITE = (
+    PACKAGE + os.path.join("core", "files.py"),
+    PACKAGE + os.path.join("core", "compile.py"),
+)
+
+# Python and Numba write their own caches while the package imports a module or calls a kernel.
+CACHES = ("<frozen importlib._bootstrap_external>", os.path.join("numba", "core", "caching.py"))
+
+WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+EVENTS = {
+    "os.chmod", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink",
+    "os.truncate", "os.utime", "shutil.chown", "shutil.copyfile", "shutil.copymode",
+    "shutil.copystat", "shutil.copytree", "shutil.make_archive", "shutil.move", "shutil.rmtree",
+    "shutil.unpack_archive", "sqlite3.connect", "tempfile.mkdtemp", "tempfile.mkstemp",
+}  # fmt: skip
+
+_violations: list[str] = []
+
+
+def pytest_configure() -> None:
+    sys.addaudithook(_hook)
+
+
+def _checked() -> Generator[None, None, None]:
+    try:
+        yield
+    finally:
+        found = violations()
+        if found:
+            pytest.fail("Only core/files.py may write:\n" + "\n".join(found), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, None, None]:
+    yield from _checked()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    yield from _checked()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, None, None]:
+    yield from _checked()
+
+
+def violations() -> list[str]:
+    """Return the violations since the last call."""
+    found = _violations.copy()
+    _violations.clear()
+    return found
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open":
+        path, _, flags = arguments
+        is_open_already = isinstance(path, int)
+        if not flags & WRITING_FLAGS or is_open_already or path == os.devnull:
+            return
+    elif event not in EVENTS:
+        return
+    caller = _innermost(sys._getframe(1))
+    if caller:
+        _violations.append(f"{caller} calls {event}{arguments}")
+
+
+def _innermost(frame: FrameType | None) -> str:
+    """Return file and line of the innermost frame of the package if it may not write."""
+    while frame:
+        name = frame.f_code.co_filename
+        if name.startswith(TESTS) or name.endswith(CACHES) or name in MAY_WRITE:
+            return ""
+        if name.startswith(PACKAGE):
+            return f"{name.removeprefix(PACKAGE)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
