@@ -138,7 +138,7 @@ def test_plan_prints_stages_and_refuses_what_does_not_fit(pyke: Command, family:
         (("embed", "bad.nt", "-o", "out"), 65, "bad.nt:2: "),
         (("embed", "cut.nt.gz", "-o", "out"), 65, "cut off"),
         (("embed", "binary.nt", "-o", "out"), 65, "binary.nt:1: "),
-        (("embed", "graph.txt", "-o", "out"), 2, "unknown file extension"),
+        (("embed", "graph.txt", "-o", "out"), 2, "set --format to one of"),
         (("embed", "good.nt", "-o", "taken"), 73, "--force"),
         (("embed", "good.nt", "-o", "out", "--dimensions", "0"), 2, "--dimensions is 0"),
         (("embed", "good.nt", "-o", "out", "--omega", "nan"), 2, "--omega is nan"),

@@ -82,7 +82,7 @@ ATTACKS = {
     ),
     "entity of an external definition.rdf": (
         xml(about("&x;"), f'SYSTEM "{PORT_OF_NOBODY}/x.dtd"'),
-        "entity `x`",
+        "entity 'x'",
     ),
     "deep elements.rdf": (
         xml("<e:C><e:p>" * 50_000 + "</e:p></e:C>" * 50_000),

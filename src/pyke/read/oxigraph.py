@@ -16,12 +16,13 @@ ReportError = Callable[[SyntaxError], None]
 
 
 def clean_message(error: str) -> str:
-    """pyoxigraph's message without the place of the error, which we report ourselves."""
-    return re.sub(
-        r"^Parser error at line \d+ (between columns? .*?|between line .*?|columns? \d+): ",
-        "",
-        re.sub(r" \((?:[^()]*, )?line \d+\)$", "", error),
-    )
+    """pyoxigraph's message without the place of the error, which we report ourselves.
+
+    In our messages, backticks enclose parameters only.
+    """
+    message = re.sub(r" \((?:[^()]*, )?line \d+\)$", "", error)
+    place = r"^Parser error at line \d+ (between columns? .*?|between line .*?|columns? \d+): "
+    return re.sub(r"`([^`]*)`", r"'\1'", re.sub(place, "", message))
 
 
 def continue_after_errors(parser: Any, report: ReportError) -> Iterator[Any]:
