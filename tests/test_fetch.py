@@ -1206,7 +1206,7 @@ def test_the_examples_of_the_documentation_work(
     (command,) = re.findall(r"^    pyke (.*father.*)$", page, re.MULTILINE)
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    counts = re.compile(r"(triples|counted|pages) +(\d+)")
+    counts = re.compile(r"(triples|endpoint|pages) +(\d+)")
     assert counts.findall(pyke(*command.split()).stdout) == counts.findall(shown)
     names: dict[str, Any] = {}
     exec(code, names)

@@ -112,7 +112,7 @@ def _show(fetched: Fetched, keep_blank_labels: bool) -> None:
 
     scope = "counted once per page" if keep_blank_labels else "each within one page"
     counts = [
-        ("  on two pages, kept once", fetched.repeats),
+        ("  of these on two pages", fetched.repeats),
         ("rows counted by the endpoint", fetched.expected),
         ("pages", fetched.pages),
         ("  from an earlier run", fetched.resumed_from),
