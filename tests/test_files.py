@@ -1,4 +1,4 @@
-"""The only module that writes: all or nothing whatever call fails, one run at a time, and reading ahead without leftovers."""
+"""Writing files completely or not at all, one run per output, and opening inputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyke.core import files, inputs
+from pyke.core import files, inputs, system
 from pyke.errors import DataError, NoInput, OutputExists, WriteError
 
 Contents = dict[str, Any]
@@ -34,7 +34,7 @@ NEW: Contents = {
 
 
 def snapshot(directory: Path) -> dict[str, bytes]:
-    """All that is below a directory, links not followed."""
+    """All files below a directory with their content; links are not followed."""
     return {
         str(path.relative_to(directory)): path.read_bytes() if path.is_file() else b""
         for path in sorted(directory.rglob("*"))
@@ -46,7 +46,7 @@ def raising(number: int) -> Any:
 
 
 def void(_: object) -> None:
-    """For calls whose result nobody wants."""
+    """Ignore the result of a call."""
 
 
 class Faults:
@@ -71,7 +71,7 @@ class Faults:
         return _Watched(self, file) if "w" in mode else file
 
     def exchange(self, *arguments: Any) -> int:
-        """renameat2(), which tells by errno."""
+        """renameat2(), which reports errors through errno."""
         self.calls += 1
         if self.calls == self.at:
             self.failed = "exchange"
@@ -96,7 +96,7 @@ class _Watched:
 
 
 class _Module:
-    """A module of which some functions are replaced, for one importer only: cleaning up is not to be hit."""
+    """A module with some functions replaced, for one importer only; cleaning up is not affected."""
 
     def __init__(self, module: Any, **replaced: Any) -> None:
         self._module = module
@@ -108,11 +108,13 @@ class _Module:
 
 @pytest.fixture
 def inject(monkeypatch: pytest.MonkeyPatch) -> Callable[[Faults, Callable[[], None]], None]:
-    """Runs something with faults in it."""
-    real_os, real_ctypes = os, ctypes
+    """Run a function with injected faults."""
+    real_os, c_function = os, system._c_function
 
     def run(faults: Faults, work: Callable[[], None]) -> None:
-        library = _Module(None, renameat2=faults.exchange)
+        def injected(name: str) -> Any:
+            return faults.exchange if name == "renameat2" else c_function(name)
+
         with monkeypatch.context() as patch:
             patch.setattr(
                 files,
@@ -126,7 +128,7 @@ def inject(monkeypatch: pytest.MonkeyPatch) -> Callable[[Faults, Callable[[], No
                 ),
             )
             patch.setattr(files, "open", faults.open, raising=False)
-            patch.setattr(files, "ctypes", _Module(real_ctypes, CDLL=lambda *_, **__: library))
+            patch.setattr(system, "_c_function", injected)
             patch.setattr(Path, "mkdir", faults.watch("mkdir", Path.mkdir))
             work()
 
@@ -136,7 +138,7 @@ def inject(monkeypatch: pytest.MonkeyPatch) -> Callable[[Faults, Callable[[], No
 Inject = Callable[[Faults, Callable[[], None]], None]
 
 
-def test_a_directory_is_written_with_a_manifest_that_tells_its_sizes_and_hashes(
+def test_the_manifest_of_a_directory_has_sizes_and_hashes(
     tmp_path: Path,
 ) -> None:
     files.write_directory(tmp_path / "deep" / "out", NEW, {"format": 1, "name": "é"})
@@ -163,20 +165,20 @@ def test_a_directory_is_written_with_a_manifest_that_tells_its_sizes_and_hashes(
     ],
     ids=lambda array: f"{array.dtype} {array.shape}",
 )
-def test_arrays_of_all_kinds_come_back(
+def test_arrays_of_all_kinds_are_read_back_unchanged(
     array: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "WRITE_BYTES", 8)  # pieces, also where an array is small
+    monkeypatch.setattr(files, "WRITE_BYTES", 8)  # several pieces even for a small array
     files.write_directory(tmp_path / "out", {"a.npy": array}, {})
     loaded = np.load(tmp_path / "out" / "a.npy")
     np.testing.assert_array_equal(loaded, array)
     assert loaded.dtype == array.dtype
 
 
-def test_an_existing_output_is_kept_unless_replacing_is_asked_for(tmp_path: Path) -> None:
+def test_an_existing_output_stays_unchanged_without_force(tmp_path: Path) -> None:
     files.write_directory(tmp_path / "out", OLD, {})
     before = snapshot(tmp_path)
-    with pytest.raises(OutputExists, match="--force") as caught:
+    with pytest.raises(OutputExists, match="`force=True`") as caught:
         files.write_directory(tmp_path / "out", NEW, {})
     assert caught.value.exit_code == 73
     assert snapshot(tmp_path) == before
@@ -191,7 +193,7 @@ def _with_old(place: Path, replace: bool) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("replace", [False, True], ids=["new", "replaced"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT], ids=errno.errorcode.get)
-def test_whatever_call_fails_the_old_output_stays_and_nothing_is_left_behind(
+def test_if_any_call_fails_the_old_output_stays_unchanged(
     replace: bool, number: int, tmp_path: Path, inject: Inject
 ) -> None:
     failed = set()
@@ -210,7 +212,7 @@ def test_whatever_call_fails_the_old_output_stays_and_nothing_is_left_behind(
         if not faults.failed:
             break
         failed.add(faults.failed)
-        if error is None:  # passed over: fine for the last sync, when all is in its place
+        if error is None:  # the last sync may fail: the output is in place
             assert (
                 json.loads((place / "out" / files.MANIFEST).read_text())["generation"] == "new"
             ), f"call {n}, {faults.failed}"
@@ -220,21 +222,20 @@ def test_whatever_call_fails_the_old_output_stays_and_nothing_is_left_behind(
         assert str(place / "out") in str(error), faults.failed
         assert ("the disk is full" in str(error)) == (number != errno.EIO), faults.failed
     assert error is None
-    assert failed >= {"mkdir", "open", "write", "fsync", "exchange" if replace else "rename"}
+    step = "exchange" if replace and system.is_linux() else "rename"
+    assert failed >= {"mkdir", "open", "write", "fsync", step}
     assert json.loads((place / "out" / files.MANIFEST).read_text())["generation"] == "new"
     assert {path.name for path in place.iterdir()} == {"out"}
 
 
-def test_without_exchange_in_the_file_system_a_failing_rename_gives_the_old_output_back(
+def test_without_exchange_a_failed_rename_restores_the_old_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_exchange(*_: object) -> int:
         ctypes.set_errno(errno.EINVAL)
         return -1
 
-    monkeypatch.setattr(
-        files, "ctypes", _Module(ctypes, CDLL=lambda *_, **__: _Module(None, renameat2=no_exchange))
-    )
+    monkeypatch.setattr(system, "_c_function", lambda _: no_exchange)
     for n in itertools.count(1):
         place = tmp_path / f"{n}"
         before = _with_old(place, True)
@@ -251,9 +252,7 @@ def test_without_exchange_in_the_file_system_a_failing_rename_gives_the_old_outp
     assert {path.name for path in place.iterdir()} == {"out"}
 
 
-def test_a_disk_that_takes_a_part_only_is_written_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_partial_write_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stingy(path: Any, mode: str = "r", **named: Any) -> Any:
         file = io.open(path, mode, **named)  # noqa: UP020, SIM115
         if "w" not in mode:
@@ -270,7 +269,7 @@ def test_a_disk_that_takes_a_part_only_is_written_on(
 
 
 @pytest.mark.parametrize("existing", [False, True])
-def test_one_file_is_written_whole_or_not_at_all(
+def test_a_file_is_written_completely_or_not_at_all(
     existing: bool, tmp_path: Path, inject: Inject
 ) -> None:
     for n in itertools.count(1):
@@ -293,7 +292,7 @@ def test_one_file_is_written_whole_or_not_at_all(
 
 @pytest.mark.parametrize("existing", [False, True])
 @pytest.mark.parametrize("name", ["x.nt", "x.nt.gz"])
-def test_a_stream_is_written_whole_or_not_at_all(
+def test_a_stream_is_written_completely_or_not_at_all(
     name: str, existing: bool, tmp_path: Path, inject: Inject
 ) -> None:
     for n in itertools.count(1):
@@ -326,7 +325,7 @@ def test_a_stream_is_written_whole_or_not_at_all(
     [[], [b""], [b"one\n"], [b"%d\n" % i * 1000 for i in range(50)]],
     ids=lambda blocks: f"{len(blocks)}",
 )
-def test_a_stream_comes_back_from_every_compression(
+def test_a_stream_is_read_back_from_every_compression(
     suffix: str, blocks: list[bytes], tmp_path: Path
 ) -> None:
     path = tmp_path / f"x.nt{suffix}"
@@ -335,7 +334,7 @@ def test_a_stream_comes_back_from_every_compression(
         assert b"".join(iter(source.read, b"")) == b"".join(blocks)
 
 
-def test_a_stream_replaces_nothing_but_a_file_and_only_if_told_to(tmp_path: Path) -> None:
+def test_a_stream_replaces_only_files_and_only_with_force(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"old")
     (tmp_path / "link").symlink_to(tmp_path / "x")
     for path, force in (
@@ -350,13 +349,13 @@ def test_a_stream_replaces_nothing_but_a_file_and_only_if_told_to(tmp_path: Path
     assert snapshot(tmp_path) == {"x": b"new", "link": b"new"}
 
 
-def test_a_stream_clears_away_what_a_killed_one_left(tmp_path: Path) -> None:
+def test_writing_a_file_removes_leftovers_of_killed_runs(tmp_path: Path) -> None:
     (tmp_path / ".x.writing-999999999-ab").write_bytes(b"half")
     files.write_stream(tmp_path / "x", [b"new"])
     assert snapshot(tmp_path) == {"x": b"new"}
 
 
-def test_what_an_earlier_run_left_is_cleared_away(tmp_path: Path) -> None:
+def test_a_work_directory_removes_leftovers_of_killed_runs_only(tmp_path: Path) -> None:
     gone, working = (
         tmp_path / ".out.writing-999999999-ab",
         tmp_path / f".out.writing-{os.getpid()}-cd",
@@ -369,7 +368,7 @@ def test_what_an_earlier_run_left_is_cleared_away(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {working.name}
 
 
-def test_a_directory_with_files_of_others_is_never_replaced(tmp_path: Path) -> None:
+def test_a_directory_with_foreign_files_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("precious")
     with pytest.raises(OutputExists, match=r"thesis\.txt"):
@@ -377,7 +376,7 @@ def test_a_directory_with_files_of_others_is_never_replaced(tmp_path: Path) -> N
     assert (tmp_path / "out" / "thesis.txt").read_text() == "precious"
 
 
-def test_what_a_kill_between_two_renames_left_aside_is_put_back(tmp_path: Path) -> None:
+def test_a_directory_moved_aside_by_a_killed_run_is_restored(tmp_path: Path) -> None:
     files.write_directory(tmp_path / "out", NEW, {})
     (tmp_path / "out").rename(tmp_path / ".out.old")
     with pytest.raises(OutputExists):
@@ -385,9 +384,7 @@ def test_what_a_kill_between_two_renames_left_aside_is_put_back(tmp_path: Path) 
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 
-def test_an_interruption_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = _with_old(tmp_path / "x", True)
     monkeypatch.setattr(
         files, "_sync_directory", lambda path: (_ for _ in ()).throw(KeyboardInterrupt)
@@ -398,7 +395,7 @@ def test_an_interruption_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("kind", ["link", "file"])
-def test_replacing_what_is_no_directory_works_again_and_again(kind: str, tmp_path: Path) -> None:
+def test_replacing_a_link_or_a_file_leaves_no_files(kind: str, tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
     if kind == "link":
@@ -410,21 +407,21 @@ def test_replacing_what_is_no_directory_works_again_and_again(kind: str, tmp_pat
         try:
             files.write_directory(place / "out", contents, {}, True)
         except (WriteError, OutputExists) as error:
-            assert str(place / "out") in str(error)  # noqa: PT017 - to refuse is fine, too
+            assert str(place / "out") in str(error)  # noqa: PT017 - an error is fine, too
         assert {path.name for path in place.iterdir()} == {"out"}
 
 
-def test_writing_below_a_file_is_told(tmp_path: Path) -> None:
+def test_writing_below_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
     with pytest.raises(WriteError, match="file/out"):
         files.write_directory(tmp_path / "file" / "out", NEW, {})
     assert snapshot(tmp_path) == {"file": b"x"}
 
 
-def test_a_full_device_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The real thing, where there is one: /dev/full takes no byte.
+def test_a_full_device_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Linux has a device that is always full.
     if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full here")
+        pytest.skip("this system has no /dev/full")
     monkeypatch.setattr("secrets.token_hex", lambda _: "00")
     (tmp_path / f".x.writing-{os.getpid()}-00").symlink_to("/dev/full")
     with pytest.raises(WriteError, match="the disk is full"):
@@ -432,12 +429,10 @@ def test_a_full_device_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert snapshot(tmp_path) == {}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# One run at a time
-# ---------------------------------------------------------------------------------------------------------------------
+# -- One run at a time ------------------------------------------------------------------------
 
 
-def test_a_second_run_on_the_same_output_is_refused_until_the_first_is_done(tmp_path: Path) -> None:
+def test_a_second_run_on_the_same_output_is_refused_until_the_first_ends(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with files.work_directory(out) as work:
         assert work.is_dir()
@@ -447,13 +442,15 @@ def test_a_second_run_on_the_same_output_is_refused_until_the_first_is_done(tmp_
         ):
             pass
         assert caught.value.exit_code == 73
+        with pytest.raises(OutputExists), files.work_directory(out):
+            pass  # a refused run does not remove the lock of the first
         with files.work_directory(tmp_path / "other"):
             pass
     with files.work_directory(out) as again:
         assert again == work
 
 
-def test_a_run_that_fails_gives_up_its_lock(tmp_path: Path) -> None:
+def test_a_failed_run_releases_its_lock(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), files.work_directory(tmp_path / "out"):
         raise ZeroDivisionError
     with files.work_directory(tmp_path / "out") as work:
@@ -470,7 +467,7 @@ with files.work_directory(Path(sys.argv[1])):
 """
 
 
-def test_another_process_keeps_its_lock_and_its_death_sets_it_free(tmp_path: Path) -> None:
+def test_the_lock_of_another_process_ends_with_it(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -485,7 +482,9 @@ def test_another_process_keeps_its_lock_and_its_death_sets_it_free(tmp_path: Pat
 
 
 @pytest.mark.parametrize("call", ["open", "mkdir"])
-def test_a_work_directory_on_a_full_disk_is_told(call: str, tmp_path: Path, inject: Inject) -> None:
+def test_a_full_disk_is_reported_for_a_work_directory(
+    call: str, tmp_path: Path, inject: Inject
+) -> None:
     def work() -> None:
         with files.work_directory(tmp_path / "out"):
             pass
@@ -494,19 +493,17 @@ def test_a_work_directory_on_a_full_disk_is_told(call: str, tmp_path: Path, inje
         inject(Faults(1 if call == "mkdir" else 2), work)
 
 
-def test_removing_what_is_not_there_is_fine(tmp_path: Path) -> None:
+def test_removing_a_missing_path_is_not_an_error(tmp_path: Path) -> None:
     (tmp_path / "x" / "y").mkdir(parents=True)
     files.remove(tmp_path / "x")
     files.remove(tmp_path / "x")
     assert snapshot(tmp_path) == {}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Reading
-# ---------------------------------------------------------------------------------------------------------------------
+# -- Reading ----------------------------------------------------------------------------------
 
 
-def test_reading_ahead_gives_all_items_in_order() -> None:
+def test_read_ahead_yields_all_items_in_order() -> None:
     assert list(inputs.read_ahead(iter(range(1000)))) == list(range(1000))
     assert list(inputs.read_ahead(iter(()))) == []
 
@@ -516,7 +513,7 @@ def test_reading_ahead_gives_all_items_in_order() -> None:
     [DataError("bad"), MemoryError(), KeyboardInterrupt()],
     ids=lambda error: type(error).__name__,
 )
-def test_reading_ahead_passes_an_exception_on_behind_the_items_before_it(
+def test_read_ahead_raises_an_exception_after_the_items_before_it(
     error: BaseException,
 ) -> None:
     def produce() -> Iterator[int]:
@@ -531,7 +528,7 @@ def test_reading_ahead_passes_an_exception_on_behind_the_items_before_it(
     assert not _threads()
 
 
-def test_reading_ahead_stops_its_thread_when_nobody_reads_on() -> None:
+def test_read_ahead_stops_its_thread_when_it_is_closed() -> None:
     produced: list[int] = []
     closed: list[bool] = []
 
@@ -556,7 +553,7 @@ def _threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "pyke-read-ahead"]
 
 
-def test_an_input_counts_what_it_takes_from_the_file(tmp_path: Path) -> None:
+def test_an_input_counts_the_bytes_read_from_the_file(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"abcdef")
     with inputs.Input(str(path), None) as source:
@@ -565,7 +562,7 @@ def test_an_input_counts_what_it_takes_from_the_file(tmp_path: Path) -> None:
         assert (source.read(), source.read(), source.consumed) == (b"ef", b"", 6)
 
 
-def test_a_directory_or_nothing_cannot_be_opened_as_input(tmp_path: Path) -> None:
+def test_a_directory_or_a_missing_file_cannot_be_opened_as_input(tmp_path: Path) -> None:
     with pytest.raises(NoInput, match="is a directory"):
         inputs.Input(str(tmp_path), None)
     with pytest.raises(NoInput, match="No such file"):
@@ -583,7 +580,7 @@ def test_a_directory_or_nothing_cannot_be_opened_as_input(tmp_path: Path) -> Non
         ("x.nt", b"", None),
     ],
 )
-def test_a_compression_is_told_by_name_or_first_bytes(
+def test_the_compression_is_detected_from_name_or_first_bytes(
     name: str, start: bytes, kind: str | None, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(start)

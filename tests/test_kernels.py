@@ -38,7 +38,7 @@ def add(terms: hashing.Dictionary, word: str, h: int) -> int:
 
 
 @pytest.mark.parametrize("h", [0, 7, 2**63, 2**64 - 1])
-def test_terms_whose_hashes_collide_are_told_apart(h: int) -> None:
+def test_terms_with_equal_hashes_get_different_ids(h: int) -> None:
     """Also around the end of the table, and where one word begins like another."""
     terms = dictionary(16)
     words = ["aa", "ab", "a", "aab", "b"]
@@ -47,7 +47,7 @@ def test_terms_whose_hashes_collide_are_told_apart(h: int) -> None:
     assert terms.blob[: terms.size[1]].tobytes() == b"aa\nab\na\naab\nb\n"
 
 
-def test_terms_are_found_again_in_a_larger_table() -> None:
+def test_terms_keep_their_ids_in_a_larger_table() -> None:
     terms = dictionary(16)
     hashes = {
         "a": 5,
@@ -72,7 +72,7 @@ def test_repeated_keys_are_dropped(values: list[int]) -> None:
 
 @given(SIZES, SIZES, SIZES, SIZES)
 @many(500)
-def test_ppmi_is_that_of_exact_fractions(joint: int, x: int, y: int, total: int) -> None:
+def test_ppmi_equals_that_of_exact_fractions(joint: int, x: int, y: int, total: int) -> None:
     assert springs_kernels.ppmi(joint, x, y, total) == pytest.approx(
         float(oracle.ppmi(joint, x, y, total)), rel=2e-7, abs=1e-15
     )
@@ -103,9 +103,7 @@ def test_a_self_loop_counts_once(triple: tuple[int, int, int]) -> None:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Random numbers
-# ---------------------------------------------------------------------------------------------------------------------
+# -- Random numbers ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 2**31 - 1, 2**32 - 1])
@@ -140,7 +138,7 @@ def test_random_bits_are_fair(bit: int) -> None:
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 7])
-def test_a_start_fills_its_dimensions_and_no_more(dimensions: int) -> None:
+def test_a_start_fills_exactly_its_dimensions(dimensions: int) -> None:
     for start, mean, deviation in (
         (simulation_kernels.normal_start, 0.0, 1.0),
         (simulation_kernels.uniform_start, 0.5, 12**-0.5),
@@ -160,16 +158,14 @@ def test_a_start_fills_its_dimensions_and_no_more(dimensions: int) -> None:
         assert (again == positions).all(), "a row does not depend on the others"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Roles in common
-# ---------------------------------------------------------------------------------------------------------------------
+# -- Roles in common --------------------------------------------------------------------------
 
 ROLES = st.lists(st.frozensets(st.integers(0, 6), max_size=4), min_size=1, max_size=6)
 
 
 @given(ROLES, st.data())
 @many(200)
-def test_terms_have_a_role_in_common_if_their_sets_of_roles_meet(
+def test_terms_share_a_role_if_their_sets_of_roles_intersect(
     roles: list[frozenset[int]], data: st.DataObject
 ) -> None:
     k = data.draw(st.integers(0, 4))

@@ -19,8 +19,8 @@ SOURCE = ROOT / "src" / "pyke"
 # A folder imports only from folders in earlier rows; folders in one row do not import each other.
 LAYERS = [
     ["errors"],
-    ["config"],
     ["core"],
+    ["config"],
     ["graph"],
     ["read", "springs", "simulation"],
     ["embedding"],

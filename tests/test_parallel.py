@@ -11,7 +11,7 @@ import pytest
 from pyke.core import parallel
 
 
-def test_every_part_of_a_range_is_worked_on_once() -> None:
+def test_parallel_for_covers_each_part_of_a_range_once() -> None:
     for threads in (1, 3):
         seen: list[int] = []
 
@@ -23,7 +23,7 @@ def test_every_part_of_a_range_is_worked_on_once() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 9])
-def test_tasks_at_once_give_their_results_in_order(threads: int) -> None:
+def test_run_tasks_returns_results_in_order(threads: int) -> None:
     assert parallel.run_tasks(threads, [partial(pow, i, 2) for i in range(20)]) == [
         i * i for i in range(20)
     ]
@@ -31,7 +31,7 @@ def test_tasks_at_once_give_their_results_in_order(threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_after_an_error_no_task_is_begun(threads: int) -> None:
+def test_no_task_starts_after_an_error(threads: int) -> None:
     begun: list[int] = []
 
     def task(number: int) -> None:
@@ -45,7 +45,7 @@ def test_after_an_error_no_task_is_begun(threads: int) -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("pyke-work")]
 
 
-def test_helpers_do_not_outlive_a_call_that_could_not_start_them_all(
+def test_threads_end_if_not_all_of_them_could_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     start = threading.Thread.start
@@ -62,7 +62,7 @@ def test_helpers_do_not_outlive_a_call_that_could_not_start_them_all(
     assert not [thread for thread in threading.enumerate() if thread.name == "pyke-work"]
 
 
-def test_results_come_in_order_and_no_further_ahead_than_there_are_threads() -> None:
+def test_ordered_map_runs_at_most_one_item_per_thread_ahead() -> None:
     begun: list[int] = []
 
     def numbers() -> Iterator[int]:
@@ -77,7 +77,7 @@ def test_results_come_in_order_and_no_further_ahead_than_there_are_threads() -> 
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("pyke-work")]
 
 
-def test_an_error_at_work_is_raised_in_its_turn() -> None:
+def test_ordered_map_raises_an_error_in_its_turn() -> None:
     results = parallel.ordered_map(lambda i: 1 // (3 - i), range(10), 2)
     with pytest.raises(ZeroDivisionError):
         list(results)

@@ -50,11 +50,11 @@ def bits(embedding: pyke.Embedding) -> bytes:
     return embedding.vectors.tobytes()
 
 
-def test_the_number_of_threads_changes_no_bit(graph: Path) -> None:
+def test_vectors_do_not_depend_on_the_number_of_threads(graph: Path) -> None:
     assert len({bits(pyke.embed(graph, threads=threads)) for threads in (1, 2, 3, 8)}) == 1
 
 
-def test_the_memory_allowed_changes_no_bit(graph: Path) -> None:
+def test_vectors_do_not_depend_on_the_memory_limit(graph: Path) -> None:
     assert bits(pyke.embed(graph, memory="2GB")) == bits(pyke.embed(graph))
 
 
@@ -63,7 +63,7 @@ def test_the_fast_and_the_slow_path_give_the_same_bits(graph: Path) -> None:
     assert bits(pyke.embed(graph, format="turtle")) == bits(pyke.embed(graph))
 
 
-def test_repeated_lines_change_no_bit(graph: Path, tmp_path: Path) -> None:
+def test_repeated_lines_do_not_change_the_vectors(graph: Path, tmp_path: Path) -> None:
     twice = tmp_path / "twice.nt"
     twice.write_text(2 * graph.read_text())
     assert bits(pyke.embed(twice)) == bits(pyke.embed(graph))
@@ -74,7 +74,7 @@ def test_the_seed_changes_the_vectors(graph: Path) -> None:
 
 
 @pytest.mark.parametrize("at", [1, 7, 24])
-def test_an_interrupted_run_goes_on_to_the_same_bits(graph: Path, tmp_path: Path, at: int) -> None:
+def test_an_interrupted_run_resumes_to_the_same_bits(graph: Path, tmp_path: Path, at: int) -> None:
     config = Config(dimensions=8)
     whole = embed_to(tmp_path / "whole", graph, config)
     with pytest.raises(Interrupted):
@@ -86,16 +86,22 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(graph: Path, tmp_path: Path
     assert not (tmp_path / ".out.pyke").exists()
 
 
-def test_checkpoints_at_every_chance_change_no_bit(graph: Path, tmp_path: Path) -> None:
+def test_checkpoints_after_every_iteration_do_not_change_the_vectors(
+    graph: Path, tmp_path: Path
+) -> None:
     config = Config(checkpoint_seconds=0)
     assert bits(embed_to(tmp_path / "out", graph, config)) == bits(pyke.embed(graph))
 
 
-def test_resuming_without_a_checkpoint_starts_anew(graph: Path, tmp_path: Path) -> None:
+def test_resuming_without_a_checkpoint_starts_from_the_beginning(
+    graph: Path, tmp_path: Path
+) -> None:
     assert bits(embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
 
 
-def test_a_finished_run_has_nothing_to_go_on_with(graph: Path, tmp_path: Path) -> None:
+def test_resuming_a_finished_run_returns_the_existing_embedding(
+    graph: Path, tmp_path: Path
+) -> None:
     done = embed_to(tmp_path / "out", graph, Config(threads=1))
     again = embed_to(tmp_path / "out", graph, Config(threads=2), resume=True)
     assert bits(again) == bits(done)
@@ -111,11 +117,11 @@ def test_a_finished_run_has_nothing_to_go_on_with(graph: Path, tmp_path: Path) -
         ("settings", "of another run: seed was 0 and is now 1. Pass `force=True` to replace it"),
         ("inputs", "of another run: the inputs are different or have changed"),
         ("a change of the input", "of another run: the inputs are different or have changed"),
-        ("an update", "exists; --force replaces it"),
-        ("damage", "exists; --force replaces it"),
+        ("an update", "exists; pass `force=True`"),
+        ("damage", "exists; pass `force=True`"),
     ],
 )
-def test_what_another_run_finished_is_not_taken_for_this_one(
+def test_resuming_refuses_the_finished_output_of_another_run(
     graph: Path, tmp_path: Path, other: str, words: str
 ) -> None:
     out, config = tmp_path / "out", Config()
@@ -134,14 +140,14 @@ def test_what_another_run_finished_is_not_taken_for_this_one(
         embed_to(out, graph, config, resume=True)
 
 
-def test_a_checkpoint_of_other_parameters_is_not_gone_on_from(graph: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_with_other_parameters_is_refused(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     with pytest.raises(UsageError, match="dimensions was 50 and is now 20"):
         embed_to(tmp_path / "out", graph, Config(dimensions=20), resume=True)
 
 
-def test_a_checkpoint_of_another_input_is_not_gone_on_from(graph: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_input_is_refused(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     graph.write_text(random_graph(seed=2))
@@ -150,20 +156,20 @@ def test_a_checkpoint_of_another_input_is_not_gone_on_from(graph: Path, tmp_path
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x93NUMPY damaged"])
-def test_a_damaged_checkpoint_is_passed_over(graph: Path, tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_checkpoint_is_ignored(graph: Path, tmp_path: Path, damage: bytes) -> None:
     with pytest.raises(Interrupted):
         embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     (tmp_path / ".out.pyke" / "positions" / "positions.npy").write_bytes(damage)
     assert bits(embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
 
 
-def test_an_output_that_exists_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+def test_an_existing_output_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    with pytest.raises(OutputExists, match="--force"):
+    with pytest.raises(OutputExists, match="`force=True`"):
         embed_to(tmp_path / "out", tmp_path / "missing.nt", Config())
 
 
-def test_a_run_that_came_to_nothing_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_failed_run_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "empty.nt").touch()
     with pytest.raises(EmptyGraph):
         embed_to(tmp_path / "out", tmp_path / "empty.nt", Config())
@@ -175,14 +181,14 @@ def test_standard_input_cannot_be_resumed(tmp_path: Path) -> None:
         embed_to(tmp_path / "out", "-", Config(format="ntriples"), resume=True)
 
 
-def test_the_memory_allowed_holds_for_a_resumed_run_too(graph: Path, tmp_path: Path) -> None:
+def test_the_memory_limit_applies_to_a_resumed_run(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     with pytest.raises(OverBudget, match="simulation"):
         embed_to(tmp_path / "out", graph, Config(memory=200_000_000), resume=True)
 
 
-def test_a_run_killed_between_springs_and_positions_goes_on(graph: Path, tmp_path: Path) -> None:
+def test_a_run_killed_between_springs_and_positions_resumes(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     shutil.rmtree(tmp_path / ".out.pyke" / "positions")
@@ -200,7 +206,7 @@ def test_force_replaces_an_output(family: Path, tmp_path: Path) -> None:
     [
         ("", EmptyGraph, "no triples"),
         ("# only a comment\n", EmptyGraph, "no triples"),
-        ('<http://e/s> <http://e/p> "only literals" .\n', EmptyGraph, "literal objects"),
+        ('<http://e/s> <http://e/p> "only literals" .\n', EmptyGraph, "`count_literals=True`"),
     ],
 )
 def test_a_graph_without_triples_is_refused(
@@ -212,7 +218,7 @@ def test_a_graph_without_triples_is_refused(
         pyke.embed(path)
 
 
-def test_only_literals_embed_if_they_are_to_count(tmp_path: Path) -> None:
+def test_a_graph_of_literals_can_be_embedded_if_literals_count(tmp_path: Path) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(
         '<http://e/s> <http://e/p> "a" .\n<http://e/s> <http://e/p> "b" .\n<http://e/t> <http://e/p> "a" .\n'
@@ -241,9 +247,7 @@ def test_only_literals_embed_if_they_are_to_count(tmp_path: Path) -> None:
         "K larger than the graph",
     ],
 )
-def test_degenerate_graphs_embed_with_finite_numbers(
-    tmp_path: Path, text: str, similarity: str
-) -> None:
+def test_degenerate_graphs_have_finite_vectors(tmp_path: Path, text: str, similarity: str) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(text)
     for preset in ("default", "paper"):
@@ -252,7 +256,7 @@ def test_degenerate_graphs_embed_with_finite_numbers(
         ).all()
 
 
-def test_the_paper_preset_runs_to_its_end_with_finite_numbers(graph: Path) -> None:
+def test_the_paper_preset_gives_finite_vectors(graph: Path) -> None:
     embedding = pyke.embed(graph, preset="paper")
     assert embedding.manifest["stop_reason"] == "energy"
     assert len(embedding.manifest["history"]) == 25
@@ -261,23 +265,25 @@ def test_the_paper_preset_runs_to_its_end_with_finite_numbers(graph: Path) -> No
     assert embedding.vectors.max() == 1
 
 
-def test_the_papers_update_as_printed_diverges_and_says_what_to_do(graph: Path) -> None:
+def test_the_update_as_printed_in_the_paper_diverges_with_a_remedy(graph: Path) -> None:
     with pytest.raises(DivergedError, match=r"iteration \d+.*stiffness"):
         pyke.embed(graph, preset="paper", rescale=False, max_iterations=1000, energy_release=0.001)
 
 
-def test_an_unknown_similarity_is_refused_with_a_list(family: Path) -> None:
+def test_embed_refuses_an_unknown_similarity_with_the_known_names(family: Path) -> None:
     with pytest.raises(UsageError, match="context, ppmi"):
         pyke.embed(family, similarity="cosine")
 
 
 @pytest.mark.parametrize("memory", ["1MB", "100MB"])
-def test_too_little_memory_is_refused_before_the_run(graph: Path, memory: str) -> None:
+def test_a_memory_limit_below_the_requirement_is_refused_before_the_run(
+    graph: Path, memory: str
+) -> None:
     with pytest.raises(OverBudget, match=r"reading needs .* `pyke plan`"):
         pyke.embed(graph, memory=memory)
 
 
-def test_positions_that_do_not_fit_are_refused(graph: Path) -> None:
+def test_positions_that_exceed_the_memory_limit_are_refused(graph: Path) -> None:
     with pytest.raises(OverBudget, match="simulation needs"):
         pyke.embed(graph, memory="250MB", dimensions=4096)
 
@@ -294,7 +300,7 @@ def test_types_and_labels_are_kept(family: Path) -> None:
     assert len(types) == 5
 
 
-def test_another_predicate_can_give_the_types(tmp_path: Path) -> None:
+def test_types_can_come_from_another_predicate(tmp_path: Path) -> None:
     path = tmp_path / "graph.tsv"
     path.write_text("Q1\tP31\tQ5\nQ2\tP31\tQ5\nQ1\tP22\tQ2\n")
     census = read_census(path, Config(type_predicate="P31"))
@@ -302,7 +308,7 @@ def test_another_predicate_can_give_the_types(tmp_path: Path) -> None:
     assert read_census(path, Config()).typed_subjects == 0
 
 
-def test_a_plan_counts_what_the_run_then_has(graph: Path) -> None:
+def test_a_plan_has_the_counts_of_the_run(graph: Path) -> None:
     made = make_plan(graph, Config())
     embedding = pyke.embed(graph)
     assert made.share == 1
@@ -317,7 +323,7 @@ def test_a_plan_counts_what_the_run_then_has(graph: Path) -> None:
     ]
 
 
-def test_a_plan_from_a_sample_comes_near_the_counts(tmp_path: Path) -> None:
+def test_a_plan_from_a_sample_estimates_the_counts(tmp_path: Path) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(random_graph(60_000))
     whole = make_plan(path, Config())
@@ -332,7 +338,7 @@ def test_standard_input_cannot_be_planned() -> None:
         make_plan("-", Config(format="ntriples"))
 
 
-def test_the_start_is_a_function_of_the_seed_alone() -> None:
+def test_the_start_depends_on_the_seed_only() -> None:
     def draw(particles: int, threads: int) -> Any:
         return anneal.random_start(particles, Config(threads=threads, seed=3))
 

@@ -306,9 +306,9 @@ def test_a_file_is_compressed_as_its_name_tells(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["out.nt", "out.ttl.zst", "out.csv"])
 def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(OutputExists, match="--force"):
+    with pytest.raises(OutputExists, match="`force=True`"):
         check_target(tmp_path / name, False)
-    with pytest.raises(OutputExists, match="--force"):
+    with pytest.raises(OutputExists, match="`force=True`"):
         predictions().write(tmp_path / name)
     assert (tmp_path / name).read_text() == "mine"
     check_target(tmp_path / name, True)

@@ -69,7 +69,7 @@ def test_repellers_are_valid_around_hubs(particles: int, wanted: int) -> None:
     assert_valid(similar, wanted)
 
 
-def test_repellers_are_valid_where_a_whole_block_draws_beside_its_pool() -> None:
+def test_repellers_are_valid_if_a_complete_block_draws_outside_its_pool() -> None:
     """1,200 particles on a ring, each dissimilar to the 190 around it only: what a block draws is more than 65,536 in sum."""
     apart = np.abs(np.subtract.outer(np.arange(1200), np.arange(1200)))
     similar = np.minimum(apart, 1200 - apart) > 95
@@ -91,7 +91,7 @@ def deviation(counts: Counter[int], eligible: list[int], wanted: int, rounds: in
     ("particles", "x", "wanted"),
     [(40, 7, 8), (600, 7, 8), (600, 598, 8), (600, 1, 2), (300, 7, 45)],
 )
-def test_every_eligible_particle_repels_as_often(particles: int, x: int, wanted: int) -> None:
+def test_all_eligible_particles_are_equally_likely(particles: int, x: int, wanted: int) -> None:
     """In the pool of all, in pools of some, and for hubs, which draw beside their pool (598 from 20, 1 from 3)."""
     table = with_hubs(particles, 2)
     similar = matrix_of(table)
@@ -103,7 +103,7 @@ def test_every_eligible_particle_repels_as_often(particles: int, x: int, wanted:
     assert abs(deviation(counts, eligible, wanted, seeds)) < 4
 
 
-def test_the_number_of_threads_changes_no_repeller() -> None:
+def test_repellers_do_not_depend_on_the_number_of_threads() -> None:
     similar = matrix_of(with_hubs(2 * BLOCK_ROWS + 76, 3))
     first, *others = [draw_repellers(similar, 8, 1, threads) for threads in (1, 2, 3)]
     for other in others:
@@ -113,7 +113,7 @@ def test_the_number_of_threads_changes_no_repeller() -> None:
         )
 
 
-def test_rows_and_seeds_draw_differently() -> None:
+def test_rows_and_seeds_draw_different_repellers() -> None:
     similar = matrix_of(np.zeros((600, 600), bool))
     first, second = (draw_repellers(similar, 8, seed, 1) for seed in (1, 2))
     assert len({tuple(sorted(chosen(first, x))) for x in range(600)}) == 600

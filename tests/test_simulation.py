@@ -100,9 +100,7 @@ def laid_out(points: list[list[float]]) -> State:
     return State(positions, ())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Beside the oracle
-# ---------------------------------------------------------------------------------------------------------------------
+# -- Beside the oracle ------------------------------------------------------------------------
 
 
 def kept_states(
@@ -127,7 +125,7 @@ def kept_states(
 @pytest.mark.parametrize(
     ("similarity", "init", "dimensions"), [("ppmi", "uniform", 16), ("context", "normal", 17)]
 )
-def test_every_step_is_the_oracles(
+def test_every_step_equals_the_oracle(
     law: str, mass: str, rescale: bool, similarity: str, init: str, dimensions: int
 ) -> None:
     """Each of ten steps from the same positions as the oracle's, so that chaos cannot enlarge what rounding does."""
@@ -151,7 +149,9 @@ def test_every_step_is_the_oracles(
 
 
 @pytest.mark.parametrize(("law", "mass", "rescale"), LAWS)
-def test_ten_iterations_end_where_the_oracles_do(law: str, mass: str, rescale: bool) -> None:
+def test_ten_iterations_end_at_the_positions_of_the_oracle(
+    law: str, mass: str, rescale: bool
+) -> None:
     """From the same start, with the same P and N; the oracle computes with 64 bits."""
     # Repulsion multiplies a difference in the last bit by ω/d² at every step, and the element-wise law meets tiny differences in
     # some dimension all the time: a small ω keeps that factor near 1. It is smaller still where attraction alone rules the size
@@ -181,7 +181,7 @@ def test_ten_iterations_end_where_the_oracles_do(law: str, mass: str, rescale: b
 
 @pytest.mark.parametrize("law", ["radial", "elementwise"])
 @pytest.mark.parametrize("gap", [0.0, 1e-14, 1e-13, 1e-11, 1e-3])
-def test_repulsion_has_a_floor(law: str, gap: float) -> None:
+def test_repulsion_stops_growing_below_a_minimum_distance(law: str, gap: float) -> None:
     """Below a distance of 1e−12 it stops growing, and two particles at one place stay there."""
     config = Config(dimensions=2, repulsion=law, omega=1e-9, max_iterations=1)
     points = [[0.0, 0.0], [gap, 0.0], [0.5, 2.0]]
@@ -194,7 +194,7 @@ def test_repulsion_has_a_floor(law: str, gap: float) -> None:
     )
 
 
-def test_rescaling_turns_a_dimension_without_width_to_zero() -> None:
+def test_rescaling_sets_a_constant_dimension_to_zero() -> None:
     config = Config(dimensions=3, rescale=True, max_iterations=1, omega=0)
     rest = simulate(
         matrix([{}, {}, {}]),
@@ -218,15 +218,13 @@ def test_the_update_is_simultaneous() -> None:
     )
 
 
-def test_a_particle_without_springs_is_moved_by_repulsion_alone() -> None:
+def test_only_repulsion_moves_a_particle_without_springs() -> None:
     config = Config(dimensions=1, max_iterations=1, omega=0.5)
     rest = simulate(matrix([{}, {}]), all_repel(2), config, SILENT, laid_out([[0.0], [2.0]]))
     assert rest.positions[:, 0].tolist() == [-0.25, 2.25]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The end
-# ---------------------------------------------------------------------------------------------------------------------
+# -- The end ----------------------------------------------------------------------------------
 
 
 def run(config: Config, **changes: Any) -> Result:
@@ -242,7 +240,7 @@ CALM = Config(
 @pytest.mark.parametrize(
     ("release", "iterations"), [(0.0414, 25), (0.1, 10), (0.25, 4), (1.0, 1), (7.0, 1)]
 )
-def test_a_run_ends_when_its_energy_is_spent(release: float, iterations: int) -> None:
+def test_a_run_ends_when_the_energy_reaches_zero(release: float, iterations: int) -> None:
     rest = run(CALM, energy_release=release)
     assert (rest.reason, len(rest.history)) == ("energy", iterations)
     assert anneal.planned_iterations(replace(CALM, energy_release=release)) == iterations
@@ -251,12 +249,12 @@ def test_a_run_ends_when_its_energy_is_spent(release: float, iterations: int) ->
     )
 
 
-def test_a_run_ends_after_its_greatest_number_of_iterations() -> None:
+def test_a_run_ends_after_the_maximum_number_of_iterations() -> None:
     rest = run(CALM, max_iterations=3)
     assert (rest.reason, len(rest.history)) == ("iterations", 3)
 
 
-def test_a_run_ends_when_its_particles_rest() -> None:
+def test_a_run_ends_when_the_displacement_falls_below_epsilon() -> None:
     """After the first iteration that moves less than ε in sum, and not before."""
     whole = [moment.displacement for moment in run(CALM).history]
     epsilon = whole[15] * 1.0001
@@ -267,7 +265,7 @@ def test_a_run_ends_when_its_particles_rest() -> None:
     assert moved[-1] < epsilon <= min(moved[:-1])
 
 
-def test_a_run_ends_when_the_objective_rises_if_that_is_wanted() -> None:
+def test_a_run_ends_when_the_objective_rises_if_enabled() -> None:
     """After the first iteration that began with a J no smaller than the one before."""
     config = replace(CALM, repellers=2, omega=0.001)
     whole = [moment.objective for moment in run(config).history]
@@ -278,7 +276,7 @@ def test_a_run_ends_when_the_objective_rises_if_that_is_wanted() -> None:
 
 
 @pytest.mark.parametrize("law", ["radial", "elementwise"])
-def test_divergence_is_an_error_that_says_when_and_what_to_do(law: str) -> None:
+def test_divergence_is_an_error_with_the_iteration_and_a_remedy(law: str) -> None:
     config = Config(
         dimensions=4, mass="unit", repulsion=law, energy_release=1e-3, epsilon=0, k=45, threads=1
     )
@@ -288,7 +286,7 @@ def test_divergence_is_an_error_that_says_when_and_what_to_do(law: str) -> None:
 
 @pytest.mark.parametrize("place", [np.nan, np.inf])
 @pytest.mark.parametrize("rescale", [False, True])
-def test_positions_that_are_no_numbers_are_found_at_once(place: float, rescale: bool) -> None:
+def test_nan_and_infinity_are_detected_in_the_first_iteration(place: float, rescale: bool) -> None:
     config = Config(dimensions=1, rescale=rescale)
     with pytest.raises(DivergedError, match="in iteration 1"):
         simulate(
@@ -296,9 +294,7 @@ def test_positions_that_are_no_numbers_are_found_at_once(place: float, rescale: 
         )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The same bits
-# ---------------------------------------------------------------------------------------------------------------------
+# -- The same bits ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -306,7 +302,9 @@ def test_positions_that_are_no_numbers_are_found_at_once(place: float, rescale: 
     [{}, {"preset": "paper"}, {"similarity": "ppmi", "rescale": True, "k": 3}],
     ids=str,
 )
-def test_the_number_of_threads_changes_no_bit(tmp_path: Path, parameters: dict[str, Any]) -> None:
+def test_vectors_do_not_depend_on_the_number_of_threads(
+    tmp_path: Path, parameters: dict[str, Any]
+) -> None:
     """Enough particles for several blocks."""
     path = tmp_path / "a.nt"
     path.write_text(random_text(1500, 4000, 4))
@@ -325,7 +323,7 @@ def test_the_number_of_threads_changes_no_bit(tmp_path: Path, parameters: dict[s
 
 @pytest.mark.parametrize("rescale", [False, True])
 @pytest.mark.parametrize("after", [1, 2, 7, 25])
-def test_an_interrupted_run_goes_on_to_the_same_bits(
+def test_an_interrupted_run_resumes_to_the_same_bits(
     after: int, rescale: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(number: int, *_: float) -> None:
@@ -345,7 +343,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
     assert resumed.history == whole.history
 
 
-def test_states_are_kept_as_often_as_is_asked() -> None:
+def test_states_are_kept_at_the_requested_interval() -> None:
     config = Config(dimensions=4, checkpoint_seconds=0, threads=1)
     kept: list[int] = []
     simulate(
@@ -357,7 +355,7 @@ def test_states_are_kept_as_often_as_is_asked() -> None:
     assert kept == list(range(1, 26))
 
 
-def test_particles_are_put_between_what_they_are_tied_to_one_after_the_other() -> None:
+def test_particles_are_placed_at_the_weighted_mean_in_turn() -> None:
     """The second is tied to the first, which has its place; the third to the second, for which it waits; the fourth only to itself."""
     springs = Matrix(
         np.array([0, 0, 1, 2, 3]), np.array([0, 1, 3], np.int32), np.array([5, 1, 3], np.float32)
@@ -369,7 +367,7 @@ def test_particles_are_put_between_what_they_are_tied_to_one_after_the_other() -
     assert placed.tolist() == [True, True, True, False]
 
 
-def test_particles_with_the_same_ends_are_put_on_one_another_to_the_bit() -> None:
+def test_particles_with_the_same_springs_get_the_same_position_to_the_bit() -> None:
     draw = np.random.default_rng(0)
     positions = np.zeros((120, anneal.CACHE_LINE), np.float32)
     positions[:20, :3] = draw.normal(size=(20, 3))

@@ -51,7 +51,7 @@ def entries(matrix: Matrix) -> dict[tuple[int, int], float]:
 @pytest.mark.parametrize("similarity", registered())
 @given(triples=GRAPHS, way=st.sampled_from(WAYS), k=st.integers(1, 12))
 @many(1000)
-def test_similarities_and_the_strongest_of_them_are_the_oracles(
+def test_similarities_and_strongest_springs_equal_the_oracle(
     similarity: str, triples: list[Triple], way: dict[str, Any], k: int
 ) -> None:
     graph = graph_of(as_text(triples), **way)
@@ -87,7 +87,7 @@ def test_similarities_and_the_strongest_of_them_are_the_oracles(
 @pytest.mark.parametrize("similarity", registered())
 @given(triples=GRAPHS, way=st.sampled_from(WAYS), threads=st.integers(2, 4))
 @many(100)
-def test_threads_change_no_bit_of_springs(
+def test_springs_do_not_depend_on_the_number_of_threads(
     similarity: str, triples: list[Triple], way: dict[str, Any], threads: int
 ) -> None:
     graph = graph_of(as_text(triples), **way)
@@ -110,7 +110,7 @@ def test_threads_change_no_bit_of_springs(
 @pytest.mark.parametrize("similarity", registered())
 @given(triples=GRAPHS, way=st.sampled_from(WAYS), k=st.integers(1, 5), data=st.data())
 @many(1000)
-def test_springs_around_some_terms_are_those_of_the_whole(
+def test_springs_around_some_terms_equal_those_of_the_complete_graph(
     similarity: str, triples: list[Triple], way: dict[str, Any], k: int, data: Any
 ) -> None:
     graph, config = graph_of(as_text(triples), **way), Config(similarity=similarity, k=k, threads=2)
@@ -137,9 +137,7 @@ def test_springs_around_some_terms_are_those_of_the_whole(
     st.integers(1, 12),
 )
 @many(300)
-def test_ties_are_broken_by_the_smaller_id_whatever_the_order_of_a_row(
-    pairs: list[tuple[int, float]], k: int
-) -> None:
+def test_the_smaller_id_wins_ties_in_any_row_order(pairs: list[tuple[int, float]], k: int) -> None:
     columns, values = (
         np.array([y for y, _ in pairs], np.int32),
         np.array([sigma for _, sigma in pairs], np.float32),
@@ -153,7 +151,7 @@ def test_ties_are_broken_by_the_smaller_id_whatever_the_order_of_a_row(
     assert set(strongest.columns.tolist()) == set(oracle.attractors(dict(pairs), k))
 
 
-def test_the_similarities_of_the_papers_kind_are_computed_by_hand() -> None:
+def test_ppmi_similarities_equal_values_computed_by_hand() -> None:
     """Four triples: a and p stand in three and four of them, and together in three; b and c each in one with a and p."""
     graph = graph_of(
         as_text(
@@ -176,6 +174,6 @@ def test_the_similarities_of_the_papers_kind_are_computed_by_hand() -> None:
     }
 
 
-def test_a_similarity_without_a_name_is_refused() -> None:
+def test_an_unknown_similarity_is_refused_with_the_known_names() -> None:
     with pytest.raises(UsageError, match="context, ppmi"):
         similarity_named("cosine")

@@ -55,7 +55,7 @@ def newcomers(tmp_path: Path) -> Path:
     return path
 
 
-def test_new_terms_are_placed_among_their_kind(before: Embedding, newcomers: Path) -> None:
+def test_new_terms_are_placed_near_similar_terms(before: Embedding, newcomers: Path) -> None:
     after = update(before, newcomers)
     for craft in CRAFTS:
         near = [neighbour.term for neighbour in after.nearest(f"http://e/{craft}/new", k=5)]
@@ -65,9 +65,7 @@ def test_new_terms_are_placed_among_their_kind(before: Embedding, newcomers: Pat
         ), near
 
 
-def test_what_is_not_near_the_change_does_not_move_a_bit(
-    before: Embedding, newcomers: Path
-) -> None:
+def test_vectors_of_known_terms_stay_unchanged(before: Embedding, newcomers: Path) -> None:
     after = update(before, newcomers)
     assert [after.terms[i] for i in range(len(before))] == list(before.terms)
     same = (after.vectors[: len(before)] == before.vectors).all(axis=1)
@@ -75,7 +73,7 @@ def test_what_is_not_near_the_change_does_not_move_a_bit(
     assert after.manifest["updates"][0]["placed_terms"] == len(after) - same.sum()
 
 
-def test_what_was_done_is_told(before: Embedding, newcomers: Path) -> None:
+def test_the_manifest_records_each_update(before: Embedding, newcomers: Path) -> None:
     after = update(before, newcomers)
     (record,) = after.manifest["updates"]
     assert (record["added"], record["removed"], record["new_terms"], record["not_found"]) == (
@@ -89,7 +87,7 @@ def test_what_was_done_is_told(before: Embedding, newcomers: Path) -> None:
     assert again.manifest["census"]["duplicates"] == before.manifest["census"]["duplicates"] + 8
 
 
-def test_what_is_known_already_changes_nothing(
+def test_adding_known_triples_changes_nothing(
     before: Embedding, newcomers: Path, tmp_path: Path
 ) -> None:
     same, new = tmp_path / "same.nt", tmp_path / "new.nt"
@@ -101,7 +99,7 @@ def test_what_is_known_already_changes_nothing(
         assert after.manifest["updates"][0]["placed_terms"] == 0
 
 
-def test_a_term_of_which_most_triples_change_is_put_elsewhere(
+def test_a_term_with_mostly_changed_triples_is_placed_again(
     before: Embedding, tmp_path: Path
 ) -> None:
     apprentice = "http://e/baker/7"  # becomes a smith
@@ -124,7 +122,7 @@ def test_a_term_of_which_most_triples_change_is_put_elsewhere(
     assert smith < baker
 
 
-def test_reading_is_strict_whatever_the_embedding_was_made_from(tmp_path: Path) -> None:
+def test_reading_is_strict_by_default_for_any_embedding(tmp_path: Path) -> None:
     old, new = tmp_path / "old.nt", tmp_path / "new.nt"
     old.write_text(crafts(5) + "nonsense\n")
     new.write_text("<http://e/new> <http://e/knows> <http://e/hermit> .\nmore nonsense\n")
@@ -135,28 +133,28 @@ def test_reading_is_strict_whatever_the_embedding_was_made_from(tmp_path: Path) 
     assert (record["added"], record["errors"], len(record["first_errors"])) == (1, 1, 1)
 
 
-def test_terms_that_touch_nothing_known_are_counted(before: Embedding, tmp_path: Path) -> None:
+def test_new_terms_without_known_neighbours_are_counted(before: Embedding, tmp_path: Path) -> None:
     new = tmp_path / "new.nt"
     new.write_text("<http://x/a> <http://x/p> <http://x/b> .\n")
     assert update(before, new).manifest["updates"][0]["adrift"] == 3
 
 
 @pytest.mark.parametrize("other", ["dimensions", "type_predicate", "seed", "add"])
-def test_only_reading_has_parameters(before: Embedding, newcomers: Path, other: str) -> None:
+def test_update_accepts_parameters_of_reading_only(
+    before: Embedding, newcomers: Path, other: str
+) -> None:
     given: dict[str, Any] = {other: 3}
     with pytest.raises(UsageError, match=f"update has no parameter '{other}'"):
         update(before, newcomers, **given)
 
 
-def test_standard_input_is_read_once(before: Embedding) -> None:
+def test_standard_input_for_both_sources_is_refused(before: Embedding) -> None:
     with pytest.raises(UsageError, match="only once"):
         update(before, ["-"], "-", format="ntriples")
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_star_tells_nothing_of_directions_and_grows_all_the_same(
-    tmp_path: Path, seed: int
-) -> None:
+def test_a_star_can_be_updated_although_all_means_are_equal(tmp_path: Path, seed: int) -> None:
     """Every known leaf has the same middle, so that there is no map to learn."""
     old, new = tmp_path / "old.nt", tmp_path / "new.nt"
     old.write_text(
@@ -169,7 +167,7 @@ def test_a_star_tells_nothing_of_directions_and_grows_all_the_same(
 
 @pytest.mark.parametrize("name", ["triples", "types"])
 @pytest.mark.parametrize("stranger", [-2, 10**6])
-def test_ids_that_nobody_has_are_damage(
+def test_ids_out_of_range_are_reported_as_damage(
     before: Embedding, newcomers: Path, name: str, stranger: int
 ) -> None:
     ids = np.array(getattr(before, name))
@@ -179,7 +177,7 @@ def test_ids_that_nobody_has_are_damage(
         update(replace(before, **damaged), newcomers)
 
 
-def test_predicates_are_terms_too(tmp_path: Path) -> None:
+def test_a_predicate_with_mostly_new_triples_is_placed_again(tmp_path: Path) -> None:
     old, new = tmp_path / "old.nt", tmp_path / "new.nt"
     old.write_text(crafts(20) + "<http://e/baker/1> <http://e/fears> <http://e/smith/1> .\n")
     new.write_text(
@@ -191,7 +189,7 @@ def test_predicates_are_terms_too(tmp_path: Path) -> None:
     assert (update(before, new)["http://e/fears"] != before["http://e/fears"]).any()
 
 
-def test_statements_that_are_not_there_are_counted_once(tmp_path: Path) -> None:
+def test_missing_statements_are_counted_once(tmp_path: Path) -> None:
     old, gone = tmp_path / "old.nt", tmp_path / "gone.nt"
     old.write_text(
         "<http://e/a> <http://e/p> <http://e/b> .\n" * 2
@@ -206,7 +204,7 @@ def test_statements_that_are_not_there_are_counted_once(tmp_path: Path) -> None:
     assert (record["removed"], record["not_found"]) == (2, 1)
 
 
-def test_files_of_another_syntax_than_those_of_the_embedding_are_read(
+def test_updates_can_have_another_syntax_than_the_embedding(
     before: Embedding, tmp_path: Path
 ) -> None:
     old, new = tmp_path / "old.txt", tmp_path / "new.ttl"
@@ -217,7 +215,7 @@ def test_files_of_another_syntax_than_those_of_the_embedding_are_read(
     assert after.manifest["updates"][0]["inputs"] == [str(new), None]
 
 
-def test_what_went_wrong_before_is_still_told(newcomers: Path, tmp_path: Path) -> None:
+def test_errors_of_the_first_run_stay_in_the_census(newcomers: Path, tmp_path: Path) -> None:
     old = tmp_path / "old.nt"
     old.write_text(crafts(5) + "nonsense\n")
     before = pyke.embed(old, on_error="skip", dimensions=4)
@@ -226,7 +224,7 @@ def test_what_went_wrong_before_is_still_told(newcomers: Path, tmp_path: Path) -
     assert census["first_errors"] == before.manifest["census"]["first_errors"]
 
 
-def test_the_memory_allowed_is_kept(
+def test_the_memory_limit_applies_to_updates(
     before: Embedding, newcomers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (
@@ -239,16 +237,14 @@ def test_the_memory_allowed_is_kept(
         update(before, newcomers, memory=50_000)
 
 
-def test_an_update_of_any_number_of_threads_gives_the_same_bits(
-    before: Embedding, newcomers: Path
-) -> None:
+def test_updates_do_not_depend_on_the_number_of_threads(before: Embedding, newcomers: Path) -> None:
     results = [
         update(before, newcomers, threads=threads).vectors.tobytes() for threads in (1, 2, 5)
     ]
     assert len(set(results)) == 1
 
 
-def test_the_census_counts_the_graph_that_there_is_then(
+def test_the_census_counts_the_updated_graph(
     before: Embedding, newcomers: Path, tmp_path: Path
 ) -> None:
     after = update(before, newcomers)
@@ -259,7 +255,7 @@ def test_the_census_counts_the_graph_that_there_is_then(
         assert after.manifest["census"][name] == getattr(counted, name), name
 
 
-def test_adding_and_removing_the_same_gives_back_the_graph(
+def test_adding_and_removing_the_same_triples_restores_the_graph(
     before: Embedding, newcomers: Path, tmp_path: Path
 ) -> None:
     new = tmp_path / "only-new.nt"
@@ -270,7 +266,7 @@ def test_adding_and_removing_the_same_gives_back_the_graph(
     assert (back.types == before.types).all()
 
 
-def test_terms_without_a_triple_are_gone_with_their_vectors(
+def test_terms_without_triples_are_removed_with_their_vectors(
     before: Embedding, tmp_path: Path
 ) -> None:
     gone = tmp_path / "gone.nt"
@@ -295,7 +291,7 @@ graphs = st.sets(
 
 @many(60)
 @given(old=graphs, new=graphs, gone=graphs)
-def test_the_graph_is_the_union_without_what_is_removed(
+def test_the_updated_graph_is_the_union_minus_the_removed_triples(
     old: set[Triple], new: set[Triple], gone: set[Triple], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("sets")
@@ -314,7 +310,7 @@ def test_the_graph_is_the_union_without_what_is_removed(
     assert np.isfinite(after.vectors).all()
 
 
-def test_blank_nodes_of_two_files_are_two(tmp_path: Path) -> None:
+def test_blank_nodes_of_two_files_are_different_terms(tmp_path: Path) -> None:
     old, new = tmp_path / "old.nt", tmp_path / "new.nt"
     old.write_text("<http://e/a> <http://e/p> _:b .\n<http://e/a> <http://e/p> _:u1_b .\n")
     new.write_text("<http://e/a> <http://e/p> _:b .\n_:b <http://e/p> <http://e/a> .\n")
@@ -323,7 +319,7 @@ def test_blank_nodes_of_two_files_are_two(tmp_path: Path) -> None:
     assert len(after.triples) == 4
 
 
-def test_labels_of_new_terms_come_along_and_old_ones_stay(tmp_path: Path) -> None:
+def test_new_labels_are_added_and_known_labels_stay(tmp_path: Path) -> None:
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
     old, new = tmp_path / "old.nt", tmp_path / "new.nt"
     old.write_text(f'<http://e/a> <http://e/p> <http://e/b> .\n<http://e/a> {label} "A" .\n')
@@ -336,19 +332,19 @@ def test_labels_of_new_terms_come_along_and_old_ones_stay(tmp_path: Path) -> Non
     }  # fmt: skip
 
 
-def test_nothing_to_do_is_refused(before: Embedding) -> None:
+def test_an_update_without_sources_is_refused(before: Embedding) -> None:
     with pytest.raises(UsageError, match="nothing to add"):
         update(before)
 
 
-def test_an_embedding_that_was_rescaled_is_refused(tmp_path: Path) -> None:
+def test_updating_a_rescaled_embedding_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "crafts.nt"
     path.write_text(crafts(5))
     with pytest.raises(UsageError, match="rescale=True"):
         update(pyke.embed(path, preset="paper", dimensions=4, max_iterations=3), path)
 
 
-def test_ppmi_springs_can_be_updated_too(tmp_path: Path, newcomers: Path) -> None:
+def test_an_embedding_with_ppmi_springs_can_be_updated(tmp_path: Path, newcomers: Path) -> None:
     path = tmp_path / "crafts.nt"
     path.write_text(crafts(20))
     after = update(pyke.embed(path, similarity="ppmi", **SETTINGS), newcomers)
@@ -356,7 +352,7 @@ def test_ppmi_springs_can_be_updated_too(tmp_path: Path, newcomers: Path) -> Non
     assert np.isfinite(after.vectors).all()
 
 
-def test_the_command_tells_what_it_skipped_and_what_hangs_nowhere(
+def test_the_command_reports_skipped_lines_and_unconnected_terms(
     typed: Path, tmp_path: Path, pyke: Command
 ) -> None:
     new = tmp_path / "new.nt"
@@ -373,7 +369,7 @@ def test_the_command_tells_what_it_skipped_and_what_hangs_nowhere(
         assert told in " ".join(done.stdout.split())
 
 
-def test_the_command_passes_no_damage_on(
+def test_the_command_refuses_a_damaged_embedding(
     typed: Path, newcomers: Path, tmp_path: Path, pyke: Command
 ) -> None:
     assert pyke("embed", typed, "-o", tmp_path / "out", "--dimensions", "8").returncode == 0
@@ -383,7 +379,7 @@ def test_the_command_passes_no_damage_on(
     assert (done.returncode, (tmp_path / "out2").exists()) == (65, False)
 
 
-def test_the_command_writes_an_embedding_that_is_sound(
+def test_the_command_writes_a_valid_embedding(
     typed: Path, newcomers: Path, tmp_path: Path, pyke: Command
 ) -> None:
     assert pyke("embed", typed, "-o", tmp_path / "out", "--dimensions", "8").returncode == 0
@@ -403,7 +399,7 @@ def test_the_command_writes_an_embedding_that_is_sound(
 @pytest.mark.parametrize(
     ("arguments", "code"), [(["missing.nt"], 66), ([], 2), (["broken.nt"], 65)]
 )
-def test_bad_input_is_told(
+def test_bad_input_is_reported_with_its_exit_code(
     arguments: list[str],
     code: int,
     typed: Path,

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_type_hints
 
+from pyke.core.system import core_count
 from pyke.errors import NoInput, UsageError
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
@@ -126,7 +127,7 @@ class Config:
         for setting in SETTINGS:
             setting.check(getattr(self, setting.name))
         if self.threads == 0:
-            object.__setattr__(self, "threads", len(os.sched_getaffinity(0)))
+            object.__setattr__(self, "threads", core_count())
 
     @classmethod
     def preset(cls, name: str = "default", **changes: Any) -> Config:

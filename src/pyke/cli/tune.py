@@ -40,14 +40,14 @@ def tune(
 ) -> None:
     """Search for settings that suit a graph: K, ω, Δe and dimensions, by held-out score."""
     config = settings.config()
-    from pyke.core.files import check_file, write_file
+    from pyke.core.files import check_output_file, write_file
     from pyke.evaluate import tables
     from pyke.evaluate.tune import SPACE, Trial
     from pyke.evaluate.tune import tune as run
     from pyke.use.figures import trials_figure
     from pyke.use.reports import check_report, write_report
 
-    check_file(output, force)
+    check_output_file(output, force)
     if report:
         check_report(report, force)
     with terminal.ShownProgress() as progress:

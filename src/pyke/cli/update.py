@@ -38,12 +38,12 @@ def update(
     as_json: AsJson = False,
 ) -> None:
     """Add or remove triples without embedding the graph again; other vectors stay unchanged."""
-    from pyke.core.files import check_output
+    from pyke.core.files import check_output_directory
     from pyke.embedding.embedding import load
     from pyke.embedding.store import verify
     from pyke.pipeline.update import update as run
 
-    check_output(output.resolve(), force)
+    check_output_directory(output.resolve(), force)
     with terminal.ShownProgress() as progress:
         verify(directory)  # a damaged directory must not become a valid one
         embedding = run(

@@ -1,58 +1,40 @@
-"""How much memory the process holds, now and at most."""
+"""Measure the peak memory of a part of the program."""
 
 from __future__ import annotations
 
-import ctypes
 import threading
-from contextlib import suppress
-from pathlib import Path
 
-
-def _status(field: str) -> int:
-    """A field of /proc/self/status, in bytes; 0 where there is none."""
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(field):
-                return int(line.split()[1]) * 1024
-    return 0
-
-
-def resident_bytes() -> int:
-    """Resident bytes now."""
-    return _status("VmRSS:")
-
-
-def peak_resident_bytes() -> int:
-    """The most resident bytes since the process began."""
-    return _status("VmHWM:")
+from pyke.core.system import peak_resident_bytes, release_free_memory, resident_bytes
 
 
 class PeakMemory:
-    """Sees the most that is held while it is open. Sampled: resetting the system's own mark would hide the peak from other tools."""
+    """Context manager: `peak` is the peak memory of the process inside the block, in bytes.
 
-    def __init__(self, every: float = 0.01) -> None:
-        self._every = every
+    A thread samples the memory. Resetting the system's own peak would be exact, but would hide the
+    peak of the process from other tools.
+    """
+
+    def __init__(self, interval: float = 0.01) -> None:
+        self._interval = interval
         self.peak = 0
 
     def __enter__(self) -> PeakMemory:
-        with suppress(
-            OSError, AttributeError
-        ):  # a C library without it keeps what it holds in reserve
-            ctypes.CDLL(None).malloc_trim(0)
-        self._mark = _status("VmHWM:")
+        release_free_memory()
+        self._peak_before = peak_resident_bytes()
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._look, name="pyke-memory", daemon=True)
+        self._thread = threading.Thread(target=self._sample, name="pyke-memory", daemon=True)
         self._thread.start()
         return self
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         while True:
             self.peak = max(self.peak, resident_bytes())
-            if self._done.wait(self._every):
+            if self._done.wait(self._interval):
                 return
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
-        mark = _status("VmHWM:")
-        self.peak = max(self.peak, resident_bytes(), mark if mark > self._mark else 0)
+        peak = peak_resident_bytes()
+        rose = peak > self._peak_before  # then the system's peak is of this block
+        self.peak = max(self.peak, resident_bytes(), peak if rose else 0)

@@ -20,7 +20,7 @@ import numpy as np
 
 from pyke.core.arrays import Floats
 from pyke.core.arrow import concatenated, join_columns, require_pyarrow
-from pyke.core.files import Block, check_file, write_stream
+from pyke.core.files import Block, check_output_file, write_stream
 from pyke.core.inputs import extension_of
 from pyke.core.parallel import ordered_map
 from pyke.errors import MissingLibrary, UsageError
@@ -42,7 +42,7 @@ def check_table(path: str | os.PathLike[str], force: bool) -> None:
     if _format_of(path) == ".parquet" and importlib.util.find_spec("pyarrow") is None:
         raise MissingLibrary("pyarrow", _PARQUET_PURPOSE, "export")
     if os.fspath(path) != STANDARD_OUTPUT:
-        check_file(Path(path), force)
+        check_output_file(Path(path), force)
 
 
 def write_table(

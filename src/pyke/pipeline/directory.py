@@ -42,7 +42,7 @@ def embed_to(
     """
     target = Path(output).resolve()
     if not resume:
-        files.check_output(target, force)  # before anything is read
+        files.check_output_directory(target, force)  # before anything is read
     run = Run(inputs, config, progress)
     if resume and (run.rows or any(document.name == "-" for document in run.documents)):
         raise UsageError(
@@ -54,7 +54,7 @@ def embed_to(
         if not force and (finished := _finished(target, fingerprint)):
             note(f"{output} is complete; there is nothing to resume.")
             return finished
-        files.check_output(target, force)
+        files.check_output_directory(target, force)
     with files.work_directory(target) as work:
         if not resume and (work / "positions").exists():
             note("Discarded the checkpoint of an earlier run. `resume=True` continues from one.")

@@ -240,7 +240,7 @@ def _why_empty(census: Census) -> str:
     if census.statements:
         return (
             f"all of its {census.literals:,} triples have literal objects, which are skipped. "
-            "Use --count-literals to count them for their subjects and predicates"
+            "Use `count_literals=True` to count them for their subjects and predicates"
         )
     errors = f", and {census.errors:,} lines could not be read" if census.errors else ""
     return f"it has no triples{errors}"

@@ -114,5 +114,5 @@ def check(plan: Plan, config: Config) -> None:
         raise OverBudget(
             f"the run needs {format_size(plan.peak_bytes)} of memory; "
             f"the limit is {format_size(config.memory)}. "
-            f"Use --memory {wanted} or more, or reduce `dimensions` or `k`."
+            f'Use `memory="{wanted}"` or more, or reduce `dimensions` or `k`.'
         )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 import sys
 from collections.abc import Iterator
 from typing import Any
 from xml.parsers import expat
+
+from pyke.core.system import limit_memory
 
 MAX_XML_DEPTH = 1000
 MAX_JSON_DEPTH = 200
@@ -164,8 +165,7 @@ def _convert(form: str, base: str, lenient: bool) -> int:
 
 def main(form: str, base: str, lenient: str, memory: str) -> int:
     """Convert standard input with limited memory; return 0 unless there is a problem."""
-    resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit_memory(int(memory))
     try:
         return _convert(form, base, lenient == "1")
     except Refused as refused:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyke.core.files import check_file, write_file
+from pyke.core.files import check_output_file, write_file
 from pyke.errors import UsageError
 from pyke.use.figures import FORMATS, draw_to, drawn
 
@@ -50,7 +50,7 @@ def check_report(path: Path, force: bool) -> None:
         raise UsageError(
             f"cannot write a report to {path}; the extensions are: html, {', '.join(FORMATS)}"
         )
-    check_file(path, force)
+    check_output_file(path, force)
 
 
 def write_report(path: Path, title: str, tables: Sequence[Table], figure: Any) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from pyke.config import Config
-from pyke.core import memory
+from pyke.core import system
 from pyke.core.arrays import Floats
 from pyke.core.files import remove, temporary_text, write_directory
 from pyke.core.progress import Progress
@@ -134,7 +134,7 @@ def main(name: str, graph: str, output: str, settings: str, module: str = "") ->
     write_directory(
         Path(output),
         {"vectors.npy": np.ascontiguousarray(vectors, np.float32)},
-        {"seconds": seconds, "peak_bytes": memory.peak_resident_bytes()},
+        {"seconds": seconds, "peak_bytes": system.peak_resident_bytes()},
     )
 
 

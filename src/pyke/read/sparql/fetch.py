@@ -77,7 +77,7 @@ def fetch(
     source = _endpoint(endpoint, wanted, progress, sleep)
     query = _query(wanted)
     target = _checked_output(output)
-    files.check_file(target, force)
+    files.check_output_file(target, force)
     with closing(source), files.work_directory(target) as work:
         fingerprint = _fingerprint(source.url, query.text, wanted.graphs, wanted.keep_blank_labels)
         kept = KeptPages(work, fingerprint, resume, force, wanted.keep_blank_labels)

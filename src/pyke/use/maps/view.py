@@ -220,7 +220,7 @@ def _check_target(path: Path, extensions: Sequence[str], view: View, force: bool
         raise UsageError(f"cannot write to {path}; the extensions are: {', '.join(extensions)}")
     if view.dpi != View.dpi and extension not in figures.FORMATS:
         raise UsageError(f"`dpi` is for {', '.join(figures.FORMATS)}; omit it for {path}")
-    files.check_file(path, force)
+    files.check_output_file(path, force)
 
 
 def find_ffmpeg() -> str:

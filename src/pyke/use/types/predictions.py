@@ -14,7 +14,7 @@ import pyoxigraph
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
-from pyke.core.files import check_file, write_stream
+from pyke.core.files import check_output_file, write_stream
 from pyke.core.inputs import extension_of
 from pyke.core.tables import check_table, write_table
 from pyke.embedding.embedding import Embedding
@@ -184,7 +184,7 @@ class Predictions:
 def check_target(path: str | os.PathLike[str], force: bool) -> None:
     """Refuses a file that predictions could not be written to, before there are any."""
     if syntax_of(path):
-        check_file(Path(path), force)
+        check_output_file(Path(path), force)
         return
     try:
         check_table(path, force)

@@ -1,0 +1,125 @@
+"""The important paths with the Linux calls switched off, as on macOS."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pyke
+from pyke.config import Config
+from pyke.core import files, system
+from pyke.core.memory import PeakMemory
+from pyke.core.progress import Progress
+from pyke.errors import DataError, Interrupted, OutputExists
+from pyke.pipeline import embed_to
+from pyke.read import parse
+
+
+@pytest.fixture(params=["linux", "portable"])
+def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each test runs with the calls of this system and with the portable ones."""
+    way = str(request.param)
+    if way == "portable":
+        monkeypatch.setenv("PYKE_PORTABLE", "1")
+    elif not system.is_linux():
+        pytest.skip("this system is not Linux, or PYKE_PORTABLE=1 is set")
+    assert system.is_linux() == (way == "linux")
+    return way
+
+
+@pytest.mark.usefixtures("ways")
+def test_there_is_at_least_one_core_and_all_are_used_by_default() -> None:
+    assert 1 <= system.core_count() <= (os.cpu_count() or 1)
+    assert Config().threads == system.core_count()
+
+
+@pytest.mark.usefixtures("ways")
+def test_running_processes_exist_and_ended_ones_do_not() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        child.wait()
+    assert system.process_exists(os.getpid())
+    assert system.process_exists(1)
+    for process in (child.pid, 999_999_999, 10**30):
+        assert not system.process_exists(process)
+
+
+@pytest.mark.usefixtures("ways")
+def test_the_peak_memory_of_a_block_includes_its_arrays() -> None:
+    size = 200_000_000
+    with PeakMemory() as memory:
+        array = np.ones(size, np.uint8)
+        del array
+    assert size < memory.peak <= system.peak_resident_bytes()
+    assert 0 < system.resident_bytes() <= system.peak_resident_bytes()
+
+
+@pytest.mark.usefixtures("ways")
+def test_replacing_a_directory_keeps_one_complete_output(tmp_path: Path) -> None:
+    for generation in (b"old", b"new"):
+        files.write_directory(tmp_path / "out", {"a": generation}, {}, force=True)
+        assert (tmp_path / "out" / "a").read_bytes() == generation
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_only_linux_exchanges_directories_in_one_step(tmp_path: Path, ways: str) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    swapped = system.try_exchange(tmp_path / "a", tmp_path / "b")
+    assert swapped == (ways == "linux")
+    assert (tmp_path / "a" / "b").exists() == swapped
+
+
+@pytest.mark.usefixtures("ways")
+def test_a_second_run_on_the_same_output_is_refused(tmp_path: Path) -> None:
+    with (
+        files.work_directory(tmp_path / "out"),
+        pytest.raises(OutputExists, match="another run is writing"),
+        files.work_directory(tmp_path / "out"),
+    ):
+        pass
+
+
+class StopAt(Progress):
+    """Interrupts a run after an iteration."""
+
+    def iteration(self, number: int, *_: float) -> None:
+        if number == 3:
+            raise Interrupted(15)
+
+
+@pytest.mark.usefixtures("ways")
+def test_an_interrupted_run_resumes_to_the_same_vectors(family: Path, tmp_path: Path) -> None:
+    config = Config(dimensions=4)
+    with pytest.raises(Interrupted):
+        embed_to(tmp_path / "out", family, config, progress=StopAt())
+    resumed = embed_to(tmp_path / "out", family, config, resume=True)
+    assert resumed.vectors.tobytes() == pyke.embed(family, dimensions=4).vectors.tobytes()
+    assert all(stage["peak_bytes"] > 0 for stage in resumed.manifest["stages"])
+
+
+@pytest.mark.usefixtures("ways")
+def test_the_sandbox_reads_with_enough_memory_and_fails_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "graph.jsonld"
+    path.write_text('{"@id": "http://e/a", "http://e/p": {"@id": "http://e/b"}}')
+    assert len(pyke.embed(path, dimensions=2)) == 3
+    monkeypatch.setattr(parse, "SANDBOX_MEMORY", 1 << 20)
+    with pytest.raises(DataError, match=r"graph\.jsonld"):
+        pyke.embed(path, dimensions=2)
+
+
+def test_a_process_above_its_memory_limit_ends_without_linux() -> None:
+    code = (
+        "import time; from pyke.core import system; system.limit_memory(100_000_000); "
+        "data = bytearray(b'x' * 300_000_000); time.sleep(10)"
+    )
+    portable = {**os.environ, "PYKE_PORTABLE": "1"}
+    child = subprocess.run([sys.executable, "-c", code], env=portable, check=False)
+    assert child.returncode == system.OUT_OF_MEMORY
