@@ -31,18 +31,11 @@ from pyke.graph.graph import Graph
 from pyke.pipeline import embed_graph
 from pyke.use import figures
 from pyke.use.types import calibration
-from pyke.use.types.calibration import (
-    PARTS,
-    Calibration,
-    calibrate,
-    hold_ballot,
-    isotonic,
-    reliability_figure,
-    reliability_table,
-)
+from pyke.use.types.calibration import PARTS, Calibration, calibrate, isotonic
 from pyke.use.types.held_out import split
 from pyke.use.types.predict import predict_types
-from pyke.use.types.votes import TypeTable
+from pyke.use.types.report import reliability_figure, reliability_table
+from pyke.use.types.votes import TypeTable, votes_of_neighbours
 
 CONFIG = Config(dimensions=5, seed=3)
 
@@ -55,7 +48,7 @@ CONFIG = Config(dimensions=5, seed=3)
     )
 )
 @many(200)
-def test_the_rising_sequence_is_that_of_scipy_and_scikit_learn(
+def test_isotonic_regression_equals_that_of_scipy_and_scikit_learn(
     pairs: list[tuple[float, int]],
 ) -> None:
     from scipy.optimize import isotonic_regression
@@ -67,23 +60,23 @@ def test_the_rising_sequence_is_that_of_scipy_and_scikit_learn(
     assert found == pytest.approx(of_sklearn(values, sample_weight=weights))
 
 
-def test_a_rising_sequence_stays_as_it_is() -> None:
+def test_isotonic_regression_keeps_an_increasing_sequence() -> None:
     assert isotonic([0.1, 0.2, 0.9], [1, 5, 2]).tolist() == [0.1, 0.2, 0.9]
 
 
-def test_confidence_rises_with_the_votes_and_is_never_certain() -> None:
+def test_confidence_never_falls_with_more_votes_and_stays_below_1() -> None:
     counted = Calibration(np.array([0, 10, 4, 0, 8]), np.array([0, 1, 0, 0, 8]), 10, 12)
     assert counted.mu == 4
     assert (np.diff(counted.confidences) >= 0).all()
     assert counted.confidences == pytest.approx([0, 3 / 18, 3 / 18, 1 / 2, 9 / 10])
 
 
-def test_votes_that_were_right_less_often_than_fewer_votes_count_like_these() -> None:
+def test_more_votes_with_fewer_correct_predictions_have_the_pooled_confidence() -> None:
     counted = Calibration(np.array([0, 8, 18]), np.array([0, 4, 4]), 20, 20)
     assert counted.confidences == pytest.approx([0, 10 / 30, 10 / 30])
 
 
-def test_a_single_prediction_is_hardly_believed() -> None:
+def test_a_single_correct_prediction_gives_a_confidence_of_two_thirds() -> None:
     assert Calibration(np.array([0, 1]), np.array([0, 1]), 1, 1).confidences[1] == pytest.approx(
         2 / 3
     )
@@ -91,7 +84,7 @@ def test_a_single_prediction_is_hardly_believed() -> None:
 
 @given(GRAPHS, st.integers(1, 3), st.booleans())
 @many(120)
-def test_those_vote_who_are_near_and_have_a_role_in_common(
+def test_the_nearest_typed_subjects_that_share_a_role_vote(
     triples: list[Triple], mu: int, count_literals: bool
 ) -> None:
     triples = [(s, RDF_TYPE if n % 3 == 0 else p, o) for n, (s, p, o) in enumerate(triples)]
@@ -103,13 +96,15 @@ def test_those_vote_who_are_near_and_have_a_role_in_common(
         np.random.default_rng(len(triples)).normal(size=(len(graph.terms), 4)).astype(np.float32)
     )
     named = dict(zip(graph.terms, vectors.tolist(), strict=True))
-    asked = np.arange(len(graph.terms), dtype=np.int32)
-    ballot = hold_ballot(vectors, graph, table, asked, mu, CONFIG, exact=None, progress=Progress())
+    queries = np.arange(len(graph.terms), dtype=np.int32)
+    counted, _ = votes_of_neighbours(
+        vectors, graph, table, queries, mu, CONFIG, exact=None, progress=Progress()
+    )
     found: dict[str, Counter[str]] = {name: Counter() for name in graph.terms}
     for who, kind, votes in zip(
-        ballot.who.tolist(), ballot.classes.tolist(), ballot.votes.tolist(), strict=True
+        counted.queries.tolist(), counted.classes.tolist(), counted.votes.tolist(), strict=True
     ):
-        found[graph.terms[int(asked[who])]][graph.terms[int(table.class_ids[kind])]] = votes
+        found[graph.terms[int(queries[who])]][graph.terms[int(table.class_ids[kind])]] = votes
     assert found == {name: oracle.votes(meant, named, name, mu) for name in graph.terms}
 
 
@@ -142,13 +137,13 @@ def test_predictions_for_withheld_subjects_are_counted() -> None:
     assert 0 < found.right.sum() < found.made.sum()
 
 
-def test_somebody_of_whom_nothing_else_is_said_is_not_asked() -> None:
+def test_subjects_with_nothing_but_types_are_skipped() -> None:
     """The hermit has only a type; without it, there is no vector. All others are asked once."""
     graph = graph_of(crafts(8))
     assert calibrate(graph, CONFIG, 3).subjects == 25 - 1
 
 
-def test_nobody_is_asked_twice() -> None:
+def test_each_subject_is_withheld_at_most_once() -> None:
     graph = graph_of(crafts(8))
     asked = [split(graph, 1 / PARTS, 5, RDF_TYPE, part) for part in range(PARTS)]
     names = [
@@ -157,14 +152,14 @@ def test_nobody_is_asked_twice() -> None:
     assert len(names) == len(set(names)) == 24
 
 
-def test_a_part_suffices_if_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_part_is_enough_if_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_of(noisy_crafts(10))
-    monkeypatch.setattr(calibration, "ENOUGH", 7)
+    monkeypatch.setattr(calibration, "MIN_SUBJECTS", 7)
     assert calibrate(graph, CONFIG, 3).subjects == 12
 
 
 @pytest.mark.parametrize("similarity", ["context", "ppmi"])
-def test_the_number_of_threads_changes_nothing(similarity: str) -> None:
+def test_the_number_of_threads_does_not_change_the_calibration(similarity: str) -> None:
     graph = graph_of(noisy_crafts(30))
     one, three = (
         calibrate(graph, Config(dimensions=5, threads=threads, similarity=similarity), 5)
@@ -174,15 +169,15 @@ def test_the_number_of_threads_changes_nothing(similarity: str) -> None:
     assert (one.right == three.right).all()
 
 
-def test_more_neighbours_than_are_left_are_refused() -> None:
+def test_more_neighbours_than_known_subjects_are_refused() -> None:
     """Five of six could be neighbours in the graph itself, but a part of them is withheld."""
     graph = graph_of(FAMILY + f"<http://e/eva> {TYPE} <http://e/female> .\n")
-    with pytest.raises(NothingToScore, match="Take a smaller μ"):
+    with pytest.raises(NothingToScore, match="use a smaller `mu`"):
         calibrate(graph, CONFIG, 6)
 
 
 def test_two_typed_subjects_are_too_few() -> None:
-    with pytest.raises(NothingToScore, match="leaves nobody"):
+    with pytest.raises(NothingToScore, match="at least one must be withheld"):
         calibrate(
             graph_of(f"<e:a> {TYPE} <e:c> .\n<e:b> {TYPE} <e:d> .\n<e:a> <e:p> <e:b> .\n"),
             CONFIG,
@@ -190,7 +185,7 @@ def test_two_typed_subjects_are_too_few() -> None:
         )
 
 
-def test_what_is_promised_comes_true_on_types_that_nobody_saw() -> None:
+def test_the_expected_precision_holds_on_withheld_types() -> None:
     """600 withheld subjects of 3,000: sure, doubtful and all predictions are as often right as their confidence says.
 
     Both the calibration, by 2,400 others, and the truth are means over a sample: their difference has a standard error.
@@ -212,7 +207,7 @@ def test_what_is_promised_comes_true_on_types_that_nobody_saw() -> None:
     ), "votes tell something"
 
 
-def test_home_pages_are_no_people() -> None:
+def test_home_pages_are_not_predicted_to_be_people() -> None:
     """They are near people, but no typed subject is the object of a home page."""
     graph = graph_of(noisy_crafts(40, homepages=10))
     found = predict_types(embed_graph(graph, CONFIG), min_confidence=0)
@@ -221,7 +216,7 @@ def test_home_pages_are_no_people() -> None:
     assert found.without_voters == 30 + 36, "tools are used, and nobody with a type is"
 
 
-def test_one_typed_home_page_lets_the_others_have_voters() -> None:
+def test_one_typed_home_page_votes_for_the_others() -> None:
     text = noisy_crafts(40, homepages=10) + "".join(
         f"<http://e/{craft}/0.html> {TYPE} <http://e/Page> .\n" for craft in CRAFTS
     )
@@ -231,18 +226,18 @@ def test_one_typed_home_page_lets_the_others_have_voters() -> None:
     assert {prediction.type for prediction in pages} == {"http://e/Page"}
 
 
-def test_a_table_tells_how_often_predictions_were_right() -> None:
+def test_the_reliability_table_shows_how_often_predictions_are_correct() -> None:
     counted = Calibration(np.array([0, 40, 0, 50]), np.array([0, 10, 0, 45]), 60, 64)
     table = reliability_table(counted)
     assert [row[0] for row in table.rows] == ["3 of 3", "2 of 3", "1 of 3"]
     assert table.rows[0] == ["3 of 3", "50", "0.900", f"{46 / 52:.3f}", "0.900", f"{45 / 64:.3f}"]
     assert table.rows[1][1:3] == ["0", "–"]
     assert table.rows[2][-2:] == [f"{55 / 90:.3f}", f"{55 / 64:.3f}"]
-    assert "60 subjects whose 64 types" in table.note
+    assert "The 64 types of 60 subjects were withheld" in table.note
 
 
 @pytest.mark.parametrize("mu", [1, 10, 50])
-def test_a_figure_shows_it(mu: int) -> None:
+def test_the_reliability_figure_can_be_drawn(mu: int) -> None:
     made = np.arange(mu + 1)
     assert figures.drawn(reliability_figure(Calibration(made, made // 2, 9, 9)), "png").startswith(
         b"\x89PNG"

@@ -55,7 +55,7 @@ def members(embedding: Embedding, found: ClusterTable, number: int) -> list[str]
     return [embedding.terms[i] for i in found.ids[found.labels == number]]
 
 
-def test_predicates_and_classes_are_left_out(embedding: Embedding, found: ClusterTable) -> None:
+def test_predicates_and_classes_are_not_clustered(embedding: Embedding, found: ClusterTable) -> None:
     clustered = {embedding.terms[i] for i in found.ids}
     assert clustered == set(embedding) - {
         "http://e/Person",
@@ -68,7 +68,7 @@ def test_predicates_and_classes_are_left_out(embedding: Embedding, found: Cluste
     assert typed == {term for term in embedding if re.search(r"/p\d", term)}
 
 
-def test_what_is_said_to_be_a_class_is_one_without_members(tmp_path: Path) -> None:
+def test_classes_without_members_are_not_clustered(tmp_path: Path) -> None:
     owl, rdfs = "http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#"
     path = write(tmp_path / "g.nt", "a knows b", "a is A", "knows is Property")
     path.write_text(
@@ -80,7 +80,7 @@ def test_what_is_said_to_be_a_class_is_one_without_members(tmp_path: Path) -> No
     assert made.export(tmp_path / "g.csv", only="entities").terms == 2
 
 
-def test_clusters_are_those_of_hdbscan_the_largest_first(
+def test_clusters_equal_those_of_hdbscan_the_largest_first(
     embedding: Embedding, found: ClusterTable
 ) -> None:
     plain = hdbscan.hdbscan(embedding.vectors[found.ids], 10, 5).labels.tolist()
@@ -95,7 +95,7 @@ def test_clusters_are_those_of_hdbscan_the_largest_first(
     )
 
 
-def test_names_tell_what_members_share_and_others_do_not(found: ClusterTable) -> None:
+def test_names_say_what_members_share_and_other_terms_do_not(found: ClusterTable) -> None:
     """Streets are grouped by town, and people are one group."""
     assert {one.name for one in found.clusters} == {
         "Person · livesIn",
@@ -103,7 +103,7 @@ def test_names_tell_what_members_share_and_others_do_not(found: ClusterTable) ->
     }
 
 
-def test_shares_are_those_of_a_plain_loop(embedding: Embedding, found: ClusterTable) -> None:
+def test_shares_equal_those_of_a_plain_loop(embedding: Embedding, found: ClusterTable) -> None:
     terms = [embedding.terms[i] for i in found.ids]
     triples = [
         tuple(embedding.terms[i].removeprefix("http://e/") for i in triple)
@@ -173,7 +173,7 @@ def write(path: Path, *statements: str) -> Path:
     return path
 
 
-def test_a_class_that_all_have_names_no_cluster_that_has_a_class_of_its_own(tmp_path: Path) -> None:
+def test_a_class_of_all_terms_does_not_name_a_cluster_with_its_own_class(tmp_path: Path) -> None:
     each = [f"{letter} is Thing {'Cat' if letter in 'abc' else 'Dog'}" for letter in "abcdef"]
     cats, dogs = described(write(tmp_path / "g.nt", *each), "abc", "def")
     assert (cats.name, dogs.name) == ("Cat", "Dog")
@@ -184,7 +184,7 @@ def test_a_class_that_all_have_names_no_cluster_that_has_a_class_of_its_own(tmp_
     assert cats.context is None
 
 
-def test_a_cluster_of_many_classes_says_so(tmp_path: Path) -> None:
+def test_the_name_of_a_cluster_of_many_classes_says_so(tmp_path: Path) -> None:
     each = [
         f"{letter} is {kind}"
         for letter, kind in zip("abcdefg", ("A", "A", "A", "B", "B", "C", "D"), strict=True)
@@ -199,7 +199,7 @@ def test_a_cluster_of_many_classes_says_so(tmp_path: Path) -> None:
     assert rest.name == "A"
 
 
-def test_where_no_object_is_shared_the_predicate_alone_names_a_cluster(tmp_path: Path) -> None:
+def test_a_predicate_names_a_cluster_without_shared_objects(tmp_path: Path) -> None:
     each = [f"{letter} owns {letter}1" for letter in "abc"] + [
         f"{letter}2 sees {letter}" for letter in "def"
     ]
@@ -218,7 +218,7 @@ def test_a_literal_counts_for_its_predicate(tmp_path: Path) -> None:
     assert others.name.startswith("like ")
 
 
-def test_a_triple_that_is_kept_twice_counts_once(tmp_path: Path) -> None:
+def test_a_duplicate_triple_counts_once(tmp_path: Path) -> None:
     path = write(tmp_path / "g.nt", "a in x1", "b in x1", "c in y1", "d in y1")
     path.write_text(2 * path.read_text())
     for one in described(path, "ab", "cd", keep_duplicates=True):
@@ -226,7 +226,7 @@ def test_a_triple_that_is_kept_twice_counts_once(tmp_path: Path) -> None:
         assert (one.context.share, one.context.usual) == (1.0, 0.5)
 
 
-def test_what_is_in_common_takes_little_memory_beside_the_triples() -> None:
+def test_shared_contexts_need_little_memory_besides_the_triples() -> None:
     """A hundred predicates, each from every term to one that all of its cluster lead to."""
     people, size = 1000, 100
     subjects, predicates = (column.ravel() for column in np.mgrid[:people, people : people + 100])
@@ -253,14 +253,14 @@ def test_what_is_in_common_takes_little_memory_beside_the_triples() -> None:
     assert most < 100 * len(triples)
 
 
-def test_clusters_that_nothing_tells_apart_have_different_names(tmp_path: Path) -> None:
+def test_clusters_with_the_same_description_have_different_names(tmp_path: Path) -> None:
     each = [f"{letter} is Cat" for letter in "abcdefgh"]
     names = [one.name for one in described(write(tmp_path / "g.nt", *each), "abcd", "efgh")]
     assert len(set(names)) == 2
     assert all(name.startswith("Cat · like ") for name in names)
 
 
-def test_names_are_different_whatever_they_are() -> None:
+def test_names_are_unique_in_any_case() -> None:
     assert _unique(["a", "b", "a", "", "a · like x", ""], ["x", "x", "x", "y", "z", "y"]) == [
         "a · like x",
         "b",
@@ -271,7 +271,7 @@ def test_names_are_different_whatever_they_are() -> None:
     ]
 
 
-def test_long_labels_are_cut_in_names(tmp_path: Path) -> None:
+def test_names_shorten_long_labels(tmp_path: Path) -> None:
     path = write(tmp_path / "g.nt", "a in x1", "b in x1", "c in y1", "d in y1")
     path.write_text(path.read_text() + f'<http://e/x1> {LABEL} "{"long " * 50}" .\n')
     (name,) = (one.name for one in described(path, "ab", "cd") if "long" in one.name)
@@ -279,13 +279,13 @@ def test_long_labels_are_cut_in_names(tmp_path: Path) -> None:
     assert name.endswith("…")
 
 
-def test_no_clusters_are_an_empty_table(tmp_path: Path) -> None:
+def test_no_clusters_make_an_empty_table(tmp_path: Path) -> None:
     assert described(write(tmp_path / "g.nt", "a in b"), "") == []
     nothing = package.embed(tmp_path / "g.nt", dimensions=3).clusters()
     assert (nothing.clusters, nothing.noise, nothing.labels.tolist()) == ([], 2, [-1, -1])
 
 
-def test_a_graph_of_classes_and_predicates_alone_is_refused(tmp_path: Path) -> None:
+def test_a_graph_without_entities_is_refused(tmp_path: Path) -> None:
     made = package.embed(write(tmp_path / "g.nt", "a is a"), dimensions=2)
     with pytest.raises(DataError, match="no term is left"):
         made.clusters()
@@ -294,7 +294,7 @@ def test_a_graph_of_classes_and_predicates_alone_is_refused(tmp_path: Path) -> N
         made.clusters(typed=True)
 
 
-def test_sizes_that_cannot_be_are_refused(embedding: Embedding) -> None:
+def test_invalid_sizes_are_refused(embedding: Embedding) -> None:
     with pytest.raises(UsageError, match="`min_cluster_size` is 1; it must be at least 2"):
         embedding.clusters(1, 0)
 
@@ -312,7 +312,7 @@ def out(embedding: Embedding, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
-def test_terms_and_clusters_are_written_as_tables_that_others_read(
+def test_terms_and_clusters_are_written_as_tables_that_other_programs_read(
     pyke: Command, out: Path, found: ClusterTable, embedding: Embedding, tmp_path: Path, ending: str
 ) -> None:
     import pandas as pd
@@ -356,7 +356,7 @@ def test_terms_and_clusters_are_written_as_tables_that_others_read(
     assert rows["exemplar"].tolist() == [one.exemplar for one in found.clusters]
 
 
-def test_clusters_are_shown_with_what_is_noise(
+def test_clusters_are_shown_with_the_share_of_noise(
     pyke: Command, out: Path, found: ClusterTable, tmp_path: Path
 ) -> None:
     shown = pyke(
@@ -374,7 +374,7 @@ def test_clusters_are_shown_with_what_is_noise(
     assert "approximate" not in shown
 
 
-def test_clusters_that_are_approximate_are_said_to_be(
+def test_approximate_clusters_are_reported_as_approximate(
     pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hdbscan, "MAX_EXACT", 10)
@@ -386,7 +386,7 @@ def test_clusters_that_are_approximate_are_said_to_be(
     )
 
 
-def test_no_cluster_is_an_error_that_says_what_to_do(
+def test_an_embedding_without_clusters_is_an_error_with_advice(
     pyke: Command, out: Path, tmp_path: Path
 ) -> None:
     run = pyke("cluster", out, "-o", tmp_path / "terms.csv", "--min-cluster-size", "500")
@@ -412,7 +412,7 @@ def test_no_cluster_is_an_error_that_says_what_to_do(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_bad_input_has_its_exit_code_and_says_what_to_do(
+def test_invalid_input_has_its_exit_code_and_advice(
     pyke: Command,
     out: Path,
     tmp_path: Path,

@@ -417,7 +417,7 @@ def test_invalid_parameters_are_rejected_before_any_method_runs(typed: Path) -> 
 @pytest.mark.parametrize("mu", [0, 50, 61])
 def test_an_invalid_mu_is_rejected_before_any_method_runs(typed: Path, mu: int) -> None:
     """The types of 12 of 61 subjects are withheld; the other 49 can be neighbours."""
-    with pytest.raises((UsageError, NothingToScore), match=f"μ is {mu}"):
+    with pytest.raises((UsageError, NothingToScore), match=f"`mu` is {mu}"):
         compare(typed, CONFIG, Setup(["pyke"], measures=Measures(mu=[1, mu])))
 
 

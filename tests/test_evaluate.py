@@ -297,7 +297,7 @@ def test_options_select_the_measures(pyke: Command, typed: Path) -> None:
     [
         (("untyped.nt",), 65, "--type-predicate"),
         (("untyped.nt", "--held-out", "0.2"), 65, "--type-predicate"),
-        (("male.nt",), 65, "one and the same class"),
+        (("male.nt",), 65, "have the same class"),
         (("one.nt",), 65, "one typed subject"),
         (("good.nt", "--mu", "5"), 65, "only 4 typed subjects"),
         (("good.nt", "--mu", "5", "--held-out", "0.2"), 65, "only 4 typed subjects"),
@@ -308,7 +308,7 @@ def test_options_select_the_measures(pyke: Command, typed: Path) -> None:
         (("good.nt", "--held-out", "0"), 2, "between 0 and 1"),
         (("good.nt", "--held-out", "1"), 2, "between 0 and 1"),
         (("good.nt", "--held-out", "nan"), 2, "between 0 and 1"),
-        (("good.nt", "--held-out", "0.01"), 65, "leaves nobody"),
+        (("good.nt", "--held-out", "0.01"), 65, "at least one must be withheld"),
         (("embedded", "--held-out", "0.2"), 2, "needs the RDF files"),
         (("untyped",), 65, "no subject has a type"),
         (("missing.nt",), 66, "missing.nt"),

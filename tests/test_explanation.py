@@ -1,4 +1,4 @@
-"""Why a term should be of a class: the same votes as elsewhere, and what is in common, counted by hand."""
+"""Explanations: the votes of the predictions, and shared roles counted by plain loops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from oracle import Triple
 from pyke.embedding.embedding import Embedding
 from pyke.errors import NothingToScore, UnknownTerm, UsageError
 from pyke.graph.terms import Terms, Texts
-from pyke.use.types.explain import MOST_SHARED, Shared
+from pyke.use.types.explain import MAX_SHARED, Explanation, Shared, Vote, Voter
 
 MU = 4
 
@@ -39,7 +39,7 @@ def statements_in(embedding: Embedding) -> list[Triple]:
 
 
 def contexts(graph: list[Triple], term: str) -> set[tuple[str, str | None, bool]]:
-    """What a term stands in: predicate, other term or anything, and whether it is the subject."""
+    """Roles and contexts of a term: predicate, other term or None, and whether it is the subject."""
     ordinary = [triple for triple in graph if triple[1] != oracle.RDF_TYPE]
     as_subject = {(p, other, True) for s, p, o in ordinary if s == term for other in (o, None)}
     return as_subject | {
@@ -62,9 +62,7 @@ def as_context(shared: Shared) -> tuple[str, str | None, bool]:
         "http://e/uses",
     ],
 )
-def test_votes_are_those_of_typed_neighbours_with_a_role_in_common(
-    embedding: Embedding, name: str
-) -> None:
+def test_typed_neighbours_that_share_a_role_vote(embedding: Embedding, name: str) -> None:
     """For a term without a type, one with a type, tools, a class and a predicate."""
     graph = statements_in(embedding)
     why = embedding.explain(name, MU)
@@ -78,7 +76,7 @@ def test_votes_are_those_of_typed_neighbours_with_a_role_in_common(
     }
 
 
-def test_votes_are_those_of_the_predictions(embedding: Embedding) -> None:
+def test_the_votes_equal_those_of_the_predictions(embedding: Embedding) -> None:
     found = embedding.predict_types(mu=MU, min_confidence=0)
     predicted = Counter(
         {(prediction.term, prediction.type): prediction.votes for prediction in found}
@@ -93,7 +91,7 @@ def test_votes_are_those_of_the_predictions(embedding: Embedding) -> None:
     assert told == predicted
 
 
-def test_voters_are_the_nearest_with_their_types(embedding: Embedding) -> None:
+def test_voters_are_the_nearest_typed_subjects_with_their_types(embedding: Embedding) -> None:
     graph = statements_in(embedding)
     why = embedding.explain("http://e/baker/0", MU)
     nearest = [
@@ -115,7 +113,7 @@ def test_voters_are_the_nearest_with_their_types(embedding: Embedding) -> None:
 
 
 @pytest.mark.parametrize("name", ["http://e/baker/0", "http://e/smith/7", "http://e/smith/tool0"])
-def test_what_is_in_common_is_counted(embedding: Embedding, name: str) -> None:
+def test_shared_roles_and_contexts_are_counted(embedding: Embedding, name: str) -> None:
     graph = statements_in(embedding)
     why = embedding.explain(name, MU)
     voters = [contexts(graph, voter.term) & contexts(graph, name) for voter in why.voters]
@@ -128,7 +126,7 @@ def test_what_is_in_common_is_counted(embedding: Embedding, name: str) -> None:
         )
 
 
-def test_triples_are_gone_through_a_few_at_a_time(
+def test_blocks_of_triples_do_not_change_the_explanation(
     embedding: Embedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = embedding.explain("http://e/baker/0", MU)
@@ -136,7 +134,7 @@ def test_triples_are_gone_through_a_few_at_a_time(
     assert embedding.explain("http://e/baker/0", MU) == whole
 
 
-def test_a_hub_among_the_voters_takes_little_memory() -> None:
+def test_a_hub_among_the_voters_needs_little_memory() -> None:
     """It stands in all triples but a few; what it does not share with the term is never held one by one."""
     count = 100_000
     asked, hub, other, kind, uses, typing = range(count, count + 6)
@@ -164,7 +162,7 @@ def test_a_hub_among_the_voters_takes_little_memory() -> None:
     assert most < 100 * count
 
 
-def test_the_most_telling_comes_first(embedding: Embedding) -> None:
+def test_the_most_specific_context_comes_first(embedding: Embedding) -> None:
     """Using one tool, which few do, says more than using any."""
     why = embedding.explain("http://e/baker/0", 20)
     with_tool, any_tool = (
@@ -176,11 +174,11 @@ def test_the_most_telling_comes_first(embedding: Embedding) -> None:
     assert [shared.terms for shared in alike] == sorted(shared.terms for shared in alike)
 
 
-def test_no_more_is_told_than_people_read(tmp_path: Path) -> None:
+def test_the_number_of_shared_contexts_is_limited(tmp_path: Path) -> None:
     path = tmp_path / "many.nt"
-    lines = [f"<e:{who}> <e:p{n}> <e:o> .\n" for who in "abc" for n in range(MOST_SHARED + 5)]
+    lines = [f"<e:{who}> <e:p{n}> <e:o> .\n" for who in "abc" for n in range(MAX_SHARED + 5)]
     path.write_text("".join(lines) + f"<e:b> {TYPE} <e:B> .\n<e:c> {TYPE} <e:C> .\n")
-    assert len(pyke.embed(path, dimensions=3).explain("e:a", 2).shared) == MOST_SHARED
+    assert len(pyke.embed(path, dimensions=3).explain("e:a", 2).shared) == MAX_SHARED
 
 
 @pytest.mark.parametrize("name", ["http://e/baker/0", "<http://e/baker/0>", "berta"])
@@ -189,14 +187,14 @@ def test_a_term_is_found_by_iri_or_label(embedding: Embedding, name: str) -> Non
     assert (why.term, why.label) == ("http://e/baker/0", "Berta")
 
 
-def test_a_term_that_is_unknown_is_refused_with_those_that_look_like_it(
+def test_an_unknown_term_is_refused_with_similar_ones(
     embedding: Embedding,
 ) -> None:
     with pytest.raises(UnknownTerm, match="Did you mean <http://e/baker/tool11>"):
         embedding.explain("http://e/baker/tool111")
 
 
-def test_neighbours_that_are_too_many_or_none_are_refused(embedding: Embedding) -> None:
+def test_too_many_or_too_few_neighbours_are_refused(embedding: Embedding) -> None:
     with pytest.raises(NothingToScore, match="only 53 typed subjects"):
         embedding.explain("http://e/baker/0", 54)
     with pytest.raises(NothingToScore, match="only 52 typed subjects"):
@@ -205,14 +203,14 @@ def test_neighbours_that_are_too_many_or_none_are_refused(embedding: Embedding) 
         embedding.explain("http://e/baker/0", 0)
 
 
-def test_without_types_there_is_nothing_to_explain(tmp_path: Path) -> None:
+def test_a_graph_without_types_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "untyped.nt"
     path.write_text("<e:a> <e:p> <e:b> .\n")
     with pytest.raises(NothingToScore, match="no subject has a type"):
         pyke.embed(path, dimensions=3).explain("e:a")
 
 
-def test_a_term_like_nobody_has_voters_without_a_vote() -> None:
+def test_neighbours_without_a_shared_role_do_not_vote() -> None:
     """Michelle has only a type: nothing in common with anybody."""
     father = pyke.embed(ROOT / "examples" / "father.ttl", dimensions=5)
     why = father.explain("http://example.com/father#michelle", 3)
@@ -220,7 +218,7 @@ def test_a_term_like_nobody_has_voters_without_a_vote() -> None:
     assert (why.votes, why.shared) == ((), ())
 
 
-def test_a_literal_in_common_is_a_role_and_no_context(tmp_path: Path) -> None:
+def test_a_shared_literal_is_a_role_but_not_a_context(tmp_path: Path) -> None:
     path = tmp_path / "family.nt"
     path.write_text(f'{FAMILY}<http://e/michelle> {LABEL} "Michelle" .\n')
     why = pyke.embed(path, dimensions=3, count_literals=True).explain("http://e/michelle", 4)
@@ -228,3 +226,32 @@ def test_a_literal_in_common_is_a_role_and_no_context(tmp_path: Path) -> None:
         (None, True, 1)
     ]
     assert [voter.term for voter in why.voters if voter.shared] == ["http://e/anna"]
+
+
+def test_an_explanation_shows_its_votes(embedding: Embedding) -> None:
+    found = embedding.explain("http://e/baker/3", 4)
+    first = found.votes[0]
+    assert repr(found).startswith(
+        f"<Explanation of http://e/baker/3: {first.label or first.type} ({first.votes} of 4 votes)"
+    )
+
+
+def test_notebooks_show_an_explanation_with_escaped_names() -> None:
+    hostile = "<script>alert(1)</script>"
+    found = Explanation(
+        "e:a",
+        hostile,
+        (Vote("e:C", hostile, 2, True),),
+        (Voter("e:b", hostile, 0.5, ("e:C",), 3),),
+        (Shared("e:p", hostile, None, True, 2, 7), Shared("e:q", None, None, False, 1, 2)),
+    )
+    shown = found._repr_html_()
+    assert "<script>" not in shown
+    assert shown.count("&lt;script&gt;") == 4
+    assert shown.count("<table>") == 3
+    assert "<td>this term</td><td>&lt;script&gt;alert(1)&lt;/script&gt;</td><td>e:p</td>" in shown
+    assert "<td>…</td><td>this term</td><td>e:q</td>" in shown
+
+
+def test_an_explanation_without_votes_says_so() -> None:
+    assert repr(Explanation("e:a", None, (), (), ())) == "<Explanation of e:a: no votes>"

@@ -46,7 +46,7 @@ def known_names(parts: Split) -> set[str]:
 
 @given(GRAPHS, st.integers(0, 99), st.sampled_from([0.1, 0.34, 0.5, 0.9]), st.booleans())
 @many(120)
-def test_who_is_asked_has_no_type_left_and_the_others_have_theirs(
+def test_withheld_subjects_have_no_types_and_the_others_keep_theirs(
     triples: list[Triple], seed: int, fraction: float, keep_duplicates: bool
 ) -> None:
     # Types are rare in these graphs: every other statement becomes one.
@@ -82,7 +82,7 @@ def test_who_is_asked_has_no_type_left_and_the_others_have_theirs(
     assert sum(s < 0 for s in parts.asked.subjects.tolist()) == len(withheld - left)
 
 
-def test_the_classes_that_were_withheld_are_remembered() -> None:
+def test_withheld_classes_are_kept_in_the_table() -> None:
     graph = graph_of(crafts())
     parts = split(graph, 0.3, 5, RDF_TYPE)
     whole = types_in(graph)
@@ -106,7 +106,7 @@ def test_the_ids_in_a_split_are_those_of_its_graph() -> None:
     assert named(parts.graph, parts.known) == types_in(parts.graph)
 
 
-def test_the_seed_decides_who_is_asked() -> None:
+def test_the_seed_determines_the_withheld_subjects() -> None:
     graph = graph_of(crafts())
     first, same, other = (split(graph, 0.2, seed, RDF_TYPE) for seed in (1, 1, 2))
     assert first.asked.subjects.tolist() == same.asked.subjects.tolist()
@@ -114,7 +114,7 @@ def test_the_seed_decides_who_is_asked() -> None:
     assert known_names(first) == known_names(same) != known_names(other)
 
 
-def test_somebody_who_has_only_a_type_is_lost_with_it_and_scores_nothing() -> None:
+def test_a_subject_with_only_types_is_removed_and_scores_0() -> None:
     """The hermit, in the split that asks it: all others stand upon their classes, so that they score 1."""
     graph = graph_of(crafts())
     hermit = graph.terms.find("http://e/hermit")
@@ -135,7 +135,7 @@ def test_somebody_who_has_only_a_type_is_lost_with_it_and_scores_nothing() -> No
     assert found.votes.top_1 == pytest.approx(others / len(parts.asked))
 
 
-def test_another_predicate_can_give_the_types() -> None:
+def test_another_predicate_can_state_types() -> None:
     text = crafts().replace(RDF_TYPE, "http://e/isA")
     graph = graph_of(text, type_predicate="http://e/isA")
     parts = split(graph, 0.2, 0, "http://e/isA")
@@ -149,19 +149,19 @@ def test_another_predicate_can_give_the_types() -> None:
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.2, 1.5, float("nan"), float("inf")])
-def test_a_part_that_is_no_part_is_refused(fraction: float) -> None:
+def test_a_share_outside_0_and_1_is_refused(fraction: float) -> None:
     with pytest.raises(UsageError, match="between 0 and 1"):
         split(graph_of(FAMILY), fraction, 0, RDF_TYPE)
 
 
 @pytest.mark.parametrize("fraction", [0.01, 0.99])
-def test_nobody_to_ask_or_to_learn_from_is_refused(fraction: float) -> None:
-    with pytest.raises(NothingToScore, match="leaves nobody"):
+def test_a_share_that_withholds_all_or_no_subjects_is_refused(fraction: float) -> None:
+    with pytest.raises(NothingToScore, match="at least one must be withheld"):
         split(graph_of(FAMILY), fraction, 0, RDF_TYPE)
 
 
 def test_a_graph_without_types_or_with_one_class_is_refused() -> None:
     with pytest.raises(NothingToScore, match="no subject has a type"):
         split(graph_of("<e:a> <e:p> <e:b> .\n"), 0.5, 0, RDF_TYPE)
-    with pytest.raises(NothingToScore, match="one and the same class"):
+    with pytest.raises(NothingToScore, match="have the same class"):
         split(graph_of(FAMILY.replace("female", "male")), 0.5, 0, RDF_TYPE)

@@ -274,7 +274,7 @@ def test_the_census_adds_up_after_triples_are_removed() -> None:
         )
     )
     before = counts_of(graph)
-    smaller, _ = changes.remove_triples(graph, roles.is_typing(graph, RDF_TYPE), RDF_TYPE)
+    smaller, _ = changes.remove_triples(graph, roles.states_type(graph, RDF_TYPE), RDF_TYPE)
     for census in (graph.census, smaller.census):
         assert (
             census.statements
@@ -291,7 +291,7 @@ def test_typing_triples_have_the_type_predicate_and_no_literal_object(
 ) -> None:
     for way in WAYS:
         graph = graph_of(as_text(triples), **way)
-        typing = roles.is_typing(graph, type_predicate)
+        typing = roles.states_type(graph, type_predicate)
         found = Counter(
             (graph.terms[s], graph.terms[o])
             for s, o in zip(graph.subjects[typing], graph.objects[typing], strict=True)

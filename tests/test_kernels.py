@@ -174,7 +174,7 @@ def test_terms_share_a_role_if_their_sets_of_roles_intersect(
     asked, others = table[:, 0].copy(), table[:, 1:].copy()
     offsets = np.append(0, np.cumsum([len(own) for own in roles]))
     out = np.ones(others.shape, bool)
-    types_kernels.have_in_common(
+    types_kernels.share_a_role(
         offsets,
         np.array([role for own in roles for role in sorted(own)], np.int32),
         asked,

@@ -53,7 +53,7 @@ def by_hand(embedding: Embedding, asked: set[str]) -> dict[tuple[str, str], int]
     }
 
 
-def test_untyped_terms_that_are_no_predicates_and_no_classes_are_asked(
+def test_types_are_predicted_for_untyped_entities(
     embedding: Embedding, everything: Predictions
 ) -> None:
     statements = list(triples_in(embedding.graph()))
@@ -69,7 +69,7 @@ def test_untyped_terms_that_are_no_predicates_and_no_classes_are_asked(
     assert everything.without_voters == len(asked) - len({name for name, _ in votes})
 
 
-def test_a_term_that_is_said_or_used_to_be_a_class_is_not_asked(tmp_path: Path) -> None:
+def test_types_are_not_predicted_for_classes(tmp_path: Path) -> None:
     rdfs, owl = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"
     classes = f"<http://e/uses> {TYPE} <{owl}ObjectProperty> .\n<http://e/baker> <{rdfs}subClassOf> <http://e/Top> .\n"
     classes += f"<http://e/Top> <{rdfs}subClassOf> <http://e/Root> .\n"
@@ -85,7 +85,7 @@ def test_a_term_that_is_said_or_used_to_be_a_class_is_not_asked(tmp_path: Path) 
     }
 
 
-def test_typed_subjects_are_asked_for_further_types_if_they_are_wanted(
+def test_further_types_of_typed_subjects_are_predicted_on_request(
     embedding: Embedding,
 ) -> None:
     """A class that has a type is a typed subject; what is stated is not predicted."""
@@ -100,7 +100,9 @@ def test_typed_subjects_are_asked_for_further_types_if_they_are_wanted(
     }
 
 
-def test_predictions_come_by_subject_the_surest_first(everything: Predictions) -> None:
+def test_predictions_are_sorted_by_subject_and_descending_confidence(
+    everything: Predictions,
+) -> None:
     order = [
         (subject, -votes)
         for subject, votes in zip(
@@ -110,7 +112,7 @@ def test_predictions_come_by_subject_the_surest_first(everything: Predictions) -
     assert order == sorted(order)
 
 
-def test_confidence_is_that_of_the_votes(everything: Predictions) -> None:
+def test_confidence_depends_on_the_votes(everything: Predictions) -> None:
     assert (
         everything.confidences.tolist()
         == everything.calibration.confidences[everything.votes].tolist()
@@ -119,7 +121,7 @@ def test_confidence_is_that_of_the_votes(everything: Predictions) -> None:
 
 
 @pytest.mark.parametrize("least", [0.2, 0.5, 0.8, 1.0])
-def test_all_that_are_confident_enough_are_kept_and_no_others(
+def test_exactly_the_predictions_with_enough_confidence_are_kept(
     embedding: Embedding, everything: Predictions, least: float
 ) -> None:
     found = predict_types(
@@ -134,7 +136,7 @@ def test_all_that_are_confident_enough_are_kept_and_no_others(
 
 
 @pytest.mark.parametrize("precision", [0.0, 0.3, 0.6, 0.75, 0.9, 1.0])
-def test_as_many_are_kept_as_can_be_for_a_precision(
+def test_a_precision_keeps_as_many_predictions_as_possible(
     embedding: Embedding, everything: Predictions, precision: float
 ) -> None:
     found = predict_types(embedding, mu=MU, precision=precision, calibration=everything.calibration)
@@ -148,14 +150,14 @@ def test_as_many_are_kept_as_can_be_for_a_precision(
     assert found.expected_right >= precision or len(found) == 0
 
 
-def test_no_predictions_is_what_comes_of_a_precision_that_nothing_has() -> None:
+def test_a_precision_that_is_out_of_reach_keeps_no_predictions() -> None:
     counted = Calibration(np.array([0, 9, 9]), np.array([0, 1, 5]), 9, 9)
     assert fewest_votes(np.array([0, 5, 5]), counted, 0.0, 0.99) == 3
     assert fewest_votes(np.array([0, 5, 5]), counted, 0.99, None) == 3
     assert fewest_votes(np.array([0, 0, 0]), counted, 0.0, 0.0) == 3
 
 
-def test_the_number_of_threads_changes_nothing(
+def test_the_number_of_threads_does_not_change_predictions(
     embedding: Embedding, everything: Predictions
 ) -> None:
     found = predict_types(embedding, mu=MU, min_confidence=0, threads=3)
@@ -163,7 +165,7 @@ def test_the_number_of_threads_changes_nothing(
     assert found.confidences.tolist() == everything.confidences.tolist()
 
 
-def test_a_saved_embedding_gives_the_same(
+def test_a_saved_embedding_gives_the_same_predictions(
     embedding: Embedding, everything: Predictions, tmp_path: Path
 ) -> None:
     embedding.save(tmp_path / "out")
@@ -172,7 +174,7 @@ def test_a_saved_embedding_gives_the_same(
     assert found.confidences.tolist() == everything.confidences.tolist()
 
 
-def test_another_predicate_can_give_the_types(everything: Predictions, tmp_path: Path) -> None:
+def test_another_predicate_can_state_types(everything: Predictions, tmp_path: Path) -> None:
     text = partly_typed().replace(TYPE, "<http://e/isA>")
     found = embed(tmp_path, text, type_predicate="http://e/isA").predict_types(
         mu=MU, min_confidence=0
@@ -181,17 +183,17 @@ def test_another_predicate_can_give_the_types(everything: Predictions, tmp_path:
     assert found.type_predicate == "http://e/isA"
 
 
-def test_the_running_example_is_too_small_for_ten_neighbours_but_not_for_two() -> None:
+def test_the_father_example_has_enough_subjects_for_two_neighbours_but_not_for_ten() -> None:
     father = pyke.embed(ROOT / "examples" / "father.ttl", dimensions=5)
     with pytest.raises(NothingToScore, match="only 8 typed subjects can be neighbours"):
         father.predict_types()
     assert father.predict_types(mu=2, min_confidence=0, only_untyped=False).asked == 9
 
 
-def test_a_calibration_for_other_neighbours_is_refused(
+def test_a_calibration_for_another_number_of_neighbours_is_refused(
     embedding: Embedding, everything: Predictions
 ) -> None:
-    with pytest.raises(UsageError, match="for 4 neighbours, not for 5"):
+    with pytest.raises(UsageError, match="measured with `mu=4`, not 5"):
         predict_types(embedding, mu=5, calibration=everything.calibration)
 
 
@@ -205,13 +207,15 @@ def test_a_calibration_for_other_neighbours_is_refused(
     ],
     ids=str,
 )
-def test_a_part_that_is_no_part_is_refused(embedding: Embedding, options: dict[str, float]) -> None:
+def test_a_share_outside_0_and_1_is_refused(
+    embedding: Embedding, options: dict[str, float]
+) -> None:
     with pytest.raises(UsageError, match="must be from 0 to 1"):
         predict_types(embedding, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("mu", [0, -3])
-def test_nobody_cannot_vote(embedding: Embedding, mu: int) -> None:
+def test_fewer_than_one_neighbour_is_refused(embedding: Embedding, mu: int) -> None:
     with pytest.raises(UsageError, match="at least 1"):
         predict_types(embedding, mu=mu)
 
@@ -219,18 +223,20 @@ def test_nobody_cannot_vote(embedding: Embedding, mu: int) -> None:
 def test_a_graph_without_types_or_with_one_class_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NothingToScore, match="no subject has a type"):
         embed(tmp_path, "<e:a> <e:p> <e:b> .\n").predict_types()
-    with pytest.raises(NothingToScore, match="one and the same class"):
+    with pytest.raises(NothingToScore, match="have the same class"):
         embed(tmp_path, FAMILY.replace("female", "male")).predict_types()
 
 
-def test_nobody_without_a_type_is_an_error_that_names_the_option(tmp_path: Path) -> None:
+def test_a_graph_without_untyped_entities_is_an_error_that_names_the_parameter(
+    tmp_path: Path,
+) -> None:
     family = embed(tmp_path, FAMILY)
-    with pytest.raises(NothingToScore, match="--also-typed"):
+    with pytest.raises(NothingToScore, match="`only_untyped=False`"):
         family.predict_types(mu=2)
     assert family.predict_types(mu=2, only_untyped=False).asked == 5
 
 
-def test_settings_that_are_missing_are_told(embedding: Embedding) -> None:
+def test_an_embedding_without_settings_is_refused(embedding: Embedding) -> None:
     stranger = Embedding(
         embedding.vectors,
         embedding.terms,

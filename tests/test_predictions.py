@@ -1,10 +1,12 @@
-"""Predicted types as they are written: RDF that other libraries read, and tables that have everything."""
+"""Predicted types: as a sequence, as RDF that other libraries read, and as tables."""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import html
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,11 @@ import rdflib
 from oracle import RDF_TYPE
 from pyke.config import Config
 from pyke.embedding.embedding import Embedding
-from pyke.errors import OutputExists, UsageError, WriteError
+from pyke.errors import MissingLibrary, OutputExists, UsageError, WriteError
 from pyke.graph.terms import Terms, Texts
 from pyke.use.types.calibration import Calibration
-from pyke.use.types.predictions import VOCABULARY, Prediction, Predictions, check_target
+from pyke.use.types.predictions import Prediction, Predictions
+from pyke.use.types.write import VOCABULARY, check_target
 
 CALIBRATION = Calibration(np.array([0, 10, 20, 30]), np.array([0, 1, 12, 29]), 40, 45)
 TERMS = [
@@ -93,7 +96,7 @@ def confidence_of(found: Predictions, triple: tuple[str, str, str]) -> tuple[str
     return f"{prediction.confidence:.4f}", str(prediction.votes)
 
 
-def test_a_prediction_is_known_by_its_place() -> None:
+def test_predictions_are_a_sequence() -> None:
     found = predictions()
     assert found[0] == Prediction(
         "http://e/anna",
@@ -112,7 +115,7 @@ def test_a_prediction_is_known_by_its_place() -> None:
         found[5]
 
 
-def test_what_should_be_right_is_the_mean_of_the_confidences() -> None:
+def test_the_expected_share_of_correct_predictions_is_their_mean_confidence() -> None:
     found = predictions()
     assert found.expected_right == pytest.approx(sum(p.confidence for p in found) / 5)
     assert found.predicted_subjects == 4
@@ -120,7 +123,7 @@ def test_what_should_be_right_is_the_mean_of_the_confidences() -> None:
     assert predictions(pairs=[]).expected_right == 0
 
 
-def test_classes_come_by_how_often_they_were_predicted_with_a_subject_that_has_a_name() -> None:
+def test_classes_are_sorted_by_frequency_and_prefer_an_example_with_an_iri() -> None:
     first, *others = predictions(
         pairs=[(2, 3, 3), (1, 3, 1), (0, 3, 2), *PAIRS[1:2], *PAIRS[4:]]
     ).by_class()
@@ -139,7 +142,7 @@ def test_classes_come_by_how_often_they_were_predicted_with_a_subject_that_has_a
 
 
 @pytest.mark.parametrize("name", ["out.nt", "out.NT"])
-def test_n_triples_are_the_predictions(tmp_path: Path, name: str) -> None:
+def test_n_triples_contain_the_predictions(tmp_path: Path, name: str) -> None:
     found = predictions()
     found.write(tmp_path / name)
     text = (tmp_path / name).read_text()
@@ -150,7 +153,7 @@ def test_n_triples_are_the_predictions(tmp_path: Path, name: str) -> None:
     assert text.count("\n") == len(meant(found)) == 3
 
 
-def test_turtle_tells_the_confidence_of_each_triple(tmp_path: Path) -> None:
+def test_turtle_annotates_each_triple_with_its_confidence(tmp_path: Path) -> None:
     """RDF 1.2: the triple is stated, and a node that reifies it has the confidence."""
     found = predictions()
     found.write(tmp_path / "out.ttl")
@@ -176,7 +179,7 @@ def test_turtle_tells_the_confidence_of_each_triple(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # rdflib's own
 @pytest.mark.parametrize("library", ["pyoxigraph", "rdflib"])
-def test_trig_has_the_triples_in_a_graph_and_statements_about_them_beside(
+def test_trig_has_the_triples_in_a_named_graph_and_reified_statements_in_the_default_graph(
     tmp_path: Path, library: str
 ) -> None:
     found = predictions()
@@ -205,9 +208,7 @@ def test_trig_has_the_triples_in_a_graph_and_statements_about_them_beside(
 
 
 @pytest.mark.parametrize("ending", [".nt", ".ttl", ".trig"])
-def test_names_that_are_no_iris_are_left_out_of_rdf_and_counted(
-    tmp_path: Path, ending: str
-) -> None:
+def test_invalid_iris_are_skipped_in_rdf_and_counted(tmp_path: Path, ending: str) -> None:
     """They come from tables, frames, and graphs that were read leniently; no reader would take them."""
     names = [*HOSTILE, *BARE]
     terms = ["http://e/anna", "http://e/Person", *names]
@@ -229,7 +230,7 @@ def test_names_that_are_no_iris_are_left_out_of_rdf_and_counted(
     assert found.not_in_rdf == 2 * len(names)
 
 
-def test_a_type_predicate_that_is_no_iri_leaves_nothing_for_rdf(tmp_path: Path) -> None:
+def test_an_invalid_type_predicate_makes_an_empty_rdf_file(tmp_path: Path) -> None:
     found = predictions(type_predicate="is a")
     found.write(tmp_path / "out.nt")
     assert (tmp_path / "out.nt").read_bytes() == b""
@@ -237,7 +238,9 @@ def test_a_type_predicate_that_is_no_iri_leaves_nothing_for_rdf(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
-def test_tables_have_all_of_them_with_labels_and_blank_nodes(tmp_path: Path, ending: str) -> None:
+def test_tables_contain_all_predictions_with_labels_and_blank_nodes(
+    tmp_path: Path, ending: str
+) -> None:
     found, path = (
         predictions(
             [*TERMS, *HOSTILE], [*PAIRS, *((len(TERMS) + n, 5, 1) for n in range(len(HOSTILE)))]
@@ -270,10 +273,11 @@ def test_tables_have_all_of_them_with_labels_and_blank_nodes(tmp_path: Path, end
     )
 
 
-def test_more_than_a_block_is_written_in_order(
+def test_several_blocks_are_written_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pyke.use.types.predictions.PREDICTIONS_AT_ONCE", 2)
+    monkeypatch.setattr("pyke.use.types.write.PREDICTIONS_AT_ONCE", 2)
     found = predictions()
     found.write(tmp_path / "out.jsonl")
     found.write(tmp_path / "out.nt")
@@ -284,7 +288,7 @@ def test_more_than_a_block_is_written_in_order(
 
 
 @pytest.mark.parametrize("ending", [".nt", ".ttl", ".trig", ".csv"])
-def test_no_predictions_are_a_file_without_any(tmp_path: Path, ending: str) -> None:
+def test_no_predictions_make_an_empty_file(tmp_path: Path, ending: str) -> None:
     predictions(pairs=[]).write(tmp_path / f"out{ending}")
     if ending == ".csv":
         assert (tmp_path / "out.csv").read_text().splitlines() == [
@@ -294,7 +298,7 @@ def test_no_predictions_are_a_file_without_any(tmp_path: Path, ending: str) -> N
         assert parsed(tmp_path / f"out{ending}") == []
 
 
-def test_a_file_is_compressed_as_its_name_tells(tmp_path: Path) -> None:
+def test_the_file_name_determines_the_compression(tmp_path: Path) -> None:
     found = predictions()
     found.write(tmp_path / "out.nt.gz")
     found.write(tmp_path / "out.nt")
@@ -304,7 +308,7 @@ def test_a_file_is_compressed_as_its_name_tells(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["out.nt", "out.ttl.zst", "out.csv"])
-def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path, name: str) -> None:
+def test_an_existing_file_is_replaced_only_with_force(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(OutputExists, match="`force=True`"):
         check_target(tmp_path / name, False)
@@ -317,19 +321,21 @@ def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path, name: st
 
 
 @pytest.mark.parametrize("name", ["out.rdf", "out", "out.gz", "out.parquet.gz", "nt"])
-def test_an_ending_that_is_none_is_refused_with_those_that_are(tmp_path: Path, name: str) -> None:
+def test_an_unknown_extension_is_refused_and_the_known_ones_are_listed(
+    tmp_path: Path, name: str
+) -> None:
     with pytest.raises(UsageError, match=r"\.parquet.*as RDF, \.nt, \.ttl, \.trig"):
         check_target(tmp_path / name, False)
 
 
 @pytest.mark.parametrize("name", ["file/out.nt", "file/deeper/out.csv"])
-def test_a_place_where_nothing_can_be_written_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_unwritable_path_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(WriteError, match="no directory that can be written to"):
         check_target(tmp_path / name, False)
 
 
-def test_a_summary_for_programs_has_all_counts() -> None:
+def test_the_json_summary_has_all_counts() -> None:
     summary = predictions().as_dict()
     assert {key: summary[key] for key in ("predictions", "subjects", "asked", "without_voters", "not_in_rdf", "mu")} == {
         "predictions": 5, "subjects": 4, "asked": 9, "without_voters": 2, "not_in_rdf": 2, "mu": 3,
@@ -337,3 +343,38 @@ def test_a_summary_for_programs_has_all_counts() -> None:
     assert [level["votes"] for level in summary["calibration"]["levels"]] == [1, 2, 3]
     assert sum(one["predictions"] for one in summary["classes"]) == 5
     json.dumps(summary)
+
+
+def test_predictions_show_their_counts_and_expected_precision() -> None:
+    found = predictions()
+    assert repr(found) == (
+        f"<Predictions: {len(PAIRS)} types of {found.predicted_subjects} subjects; "
+        f"9 subjects were tried; {found.expected_right:.1%} are expected to be correct>"
+    )
+
+
+def test_notebooks_show_the_first_predictions_with_escaped_labels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pyke.use.types.predictions.SHOWN", 2)
+    found = predictions()
+    shown = found._repr_html_()
+    assert html.escape(repr(found)) in shown
+    assert shown.count("<tr>") == 4, "a header, two predictions, and how many more there are"
+    assert f"… {len(found) - 2} more" in shown
+    assert html.escape(str(found[0].type_label)) in shown
+    assert '"quoted"' not in shown
+
+
+def test_pandas_gets_a_row_for_each_prediction() -> None:
+    found = predictions()
+    frame = found.to_pandas()
+    assert list(frame.columns) == ["term", "label", "type", "type_label", "votes", "confidence"]
+    assert frame["term"].tolist() == [p.term for p in found]
+    assert frame["confidence"].tolist() == found.confidences.tolist()
+
+
+def test_a_missing_pandas_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingLibrary, match=r"pyke-embeddings\[pandas\]"):
+        predictions().to_pandas()

@@ -26,7 +26,7 @@ VECTORS = st.integers(1, 3).flatmap(
 @pytest.mark.parametrize("at_once", [1, 3, 1 << 16])
 @given(drawn=VECTORS, k=st.integers(1, 25), own=st.booleans())
 @many(150)
-def test_nearest_is_the_plain_double_loop(
+def test_nearest_equals_a_plain_double_loop(
     at_once: int, drawn: list[list[float]], k: int, own: bool
 ) -> None:
     query, *vectors = drawn
@@ -45,7 +45,7 @@ def test_nearest_is_the_plain_double_loop(
     )
 
 
-def test_nearest_finds_the_same_among_many_real_vectors() -> None:
+def test_nearest_equals_a_full_sort_of_many_vectors() -> None:
     vectors = np.random.default_rng(1).normal(size=(500, 20)).astype(np.float32)
     plain = vectors.tolist()
     for x in range(0, 500, 50):
@@ -74,7 +74,7 @@ def points_of(rows: list[list[float]]) -> Floats:
 
 @given(drawn=VECTORS.filter(lambda rows: len(rows) > 1), data=st.data())
 @many(120)
-def test_many_queries_find_what_the_plain_double_loop_finds(
+def test_many_queries_equal_a_plain_double_loop(
     drawn: list[list[float]], data: st.DataObject
 ) -> None:
     queries = data.draw(st.lists(st.sampled_from(drawn), min_size=1, max_size=6))
@@ -96,7 +96,7 @@ def test_many_queries_find_what_the_plain_double_loop_finds(
 
 
 @pytest.mark.parametrize("points", [511, 512, 513, 1100])
-def test_equally_far_points_come_by_id_however_many_blocks_they_are_in(points: int) -> None:
+def test_equally_distant_points_are_sorted_by_id_across_tiles(points: int) -> None:
     """Points are looked at in blocks of 512."""
     rows = np.random.default_rng(points).integers(-1, 2, (points, 3)).astype(np.float32)
     plain = rows.tolist()
@@ -105,7 +105,7 @@ def test_equally_far_points_come_by_id_however_many_blocks_they_are_in(points: i
 
 
 @pytest.mark.parametrize("dimensions", [1, 3, 4, 7, 50])
-def test_equal_points_are_equally_far_wherever_they_stand(dimensions: int) -> None:
+def test_equal_points_have_equal_distances_at_any_position(dimensions: int) -> None:
     """Loops that are unrolled, and their rests, must not round in two ways: ties would then go by place."""
     rng = np.random.default_rng(dimensions)
     for points in (5, 30, 511, 1029):
@@ -123,7 +123,7 @@ def cloud(points: int, dimensions: int, seed: int = 1) -> Floats:
 
 @pytest.mark.parametrize("dimensions", [1, 2, 16, 17, 40])
 @pytest.mark.parametrize("apart", [0, 30, 300])
-def test_points_that_are_passed_over_are_too_far(dimensions: int, apart: int) -> None:
+def test_skipped_points_are_too_distant(dimensions: int, apart: int) -> None:
     """Heaps of points on whole numbers, some of them elsewhere in space: all distances are exact, and many are equal."""
     rng = np.random.default_rng(dimensions + apart)
     heaps = apart * rng.integers(-1, 2, (7, dimensions))
@@ -141,7 +141,7 @@ def test_points_that_are_passed_over_are_too_far(dimensions: int, apart: int) ->
     assert found.squares.tolist() == np.take_along_axis(squares, order, axis=1).tolist()
 
 
-def test_queries_far_from_all_points_find_them() -> None:
+def test_queries_far_from_all_points_find_their_neighbours() -> None:
     vectors = cloud(1200, 6)
     far = cloud(3, 6) + np.float32(1000)
     found = search.nearest_of_many(vectors, far, 4, exact=True)
@@ -151,7 +151,7 @@ def test_queries_far_from_all_points_find_them() -> None:
     ]
 
 
-def test_threads_and_the_sizes_of_groups_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_and_sizes_of_groups_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = cloud(700, 9)
     results = []
     for tile, groups, threads in (
@@ -183,7 +183,7 @@ def test_the_numbers_of_points_and_queries_decide_whether_the_search_is_exact(
     assert search.nearest_of_many(vectors, vectors, 3, exact=True).exact
 
 
-def test_few_queries_are_answered_exactly_among_however_many_points(
+def test_a_few_queries_are_answered_exactly_among_any_number_of_points(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(search, "EXACT_UP_TO", 1)
@@ -196,7 +196,7 @@ def test_few_queries_are_answered_exactly_among_however_many_points(
 
 
 @pytest.mark.parametrize("exact", [None, True, False])
-def test_where_there_are_fewer_than_k_points_nothing_and_infinity_follow(
+def test_missing_neighbours_have_id_minus_1_and_infinite_distance(
     exact: bool | None,
 ) -> None:
     vectors = np.arange(3, dtype=np.float32)[:, None]
@@ -205,7 +205,7 @@ def test_where_there_are_fewer_than_k_points_nothing_and_infinity_follow(
     assert found.squares.tolist() == [[1, 4, np.inf, np.inf], [0, 1, 1, np.inf]]
 
 
-def test_an_index_finds_nearly_all_and_never_the_point_itself() -> None:
+def test_an_index_finds_nearly_all_neighbours_and_never_the_query_itself() -> None:
     vectors = cloud(2000, 10)
     found = search.nearest_of_many(vectors, vectors, 10, np.arange(2000), exact=False, threads=2)
     assert not (found.ids == np.arange(2000)[:, None]).any()
@@ -217,7 +217,7 @@ def test_an_index_finds_nearly_all_and_never_the_point_itself() -> None:
     assert found.recall > 0.98
 
 
-def test_threads_change_nothing_that_an_index_finds() -> None:
+def test_threads_do_not_change_what_an_index_finds() -> None:
     vectors = cloud(3000, 30)
     one, three = (
         search.nearest_of_many(vectors, vectors, 10, np.arange(3000), exact=False, threads=threads)
@@ -228,7 +228,7 @@ def test_threads_change_nothing_that_an_index_finds() -> None:
 
 
 @pytest.mark.parametrize("queries", [0, 1, 5])
-def test_an_index_answers_a_single_query_as_it_does_many(
+def test_an_index_answers_a_single_query_like_many(
     queries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last block of five is of one, too."""
@@ -244,7 +244,7 @@ def test_an_index_answers_a_single_query_as_it_does_many(
 
 
 @pytest.mark.parametrize("sample", [100, 5000])
-def test_the_recall_of_an_index_is_measured_and_not_guessed(
+def test_the_recall_of_an_index_is_measured(
     sample: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A poor index, so that there is something to miss."""
@@ -268,14 +268,14 @@ def test_the_recall_of_an_index_is_measured_and_not_guessed(
     assert found.recall == pytest.approx(recall, abs=1e-9 if sample > 1500 else 0.1)
 
 
-def test_a_neighbour_as_near_as_the_true_one_is_no_miss() -> None:
+def test_a_neighbour_at_the_same_distance_as_the_true_one_counts_as_found() -> None:
     """Among points that are all the same, nobody can find wrong neighbours."""
     vectors = np.zeros((400, 4), np.float32)
     assert search.nearest_of_many(vectors, vectors, 5, np.arange(400), exact=False).recall == 1.0
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_an_index_can_be_asked_for_all_points_there_are(own: bool) -> None:
+def test_an_index_can_return_all_points(own: bool) -> None:
     vectors = cloud(12, 3)
     k = 11 if own else 12
     found, truth = (
@@ -286,13 +286,13 @@ def test_an_index_can_be_asked_for_all_points_there_are(own: bool) -> None:
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_without_queries_there_are_no_answers_and_no_warnings(exact: bool) -> None:
+def test_no_queries_give_an_empty_result_without_warnings(exact: bool) -> None:
     found = search.nearest_of_many(cloud(30, 3), np.zeros((0, 3), np.float32), 5, exact=exact)
     assert found.ids.shape == found.squares.shape == (0, 5)
     assert not np.isnan(found.recall)
 
 
-def test_an_index_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_index_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "usearch.index", None)
     with pytest.raises(MissingLibrary, match=r"usearch.*pyke-embeddings\[evaluate\]"):
         search.nearest_of_many(cloud(30, 3), cloud(3, 3), 5, exact=False)
@@ -309,7 +309,7 @@ class Counted(Progress):
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_a_search_tells_how_far_it_is(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_reports_its_progress(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("TILE", 10), ("GROUPS_AT_ONCE", 1), ("ROWS_AT_ONCE", 10)):
         monkeypatch.setattr(search, name, value)
     vectors, progress = cloud(50, 3), Counted()
@@ -319,7 +319,7 @@ def test_a_search_tells_how_far_it_is(exact: bool, monkeypatch: pytest.MonkeyPat
     assert 0 <= min(progress.heard) <= max(progress.heard) < 50
 
 
-def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "TILE", 10)
     monkeypatch.setattr(search, "GROUPS_AT_ONCE", 1)
 

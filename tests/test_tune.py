@@ -203,7 +203,7 @@ def test_invalid_parameters_are_rejected(typed: Path, family: Path) -> None:
         tune(typed, BASE, trials=1, fraction=0)
     with pytest.raises(UsageError, match="at least 1"):
         tune(typed, BASE, trials=1, mu=0)
-    with pytest.raises(NothingToScore, match="μ is 10, but only 4"):
+    with pytest.raises(NothingToScore, match="`mu` is 10, but only 4"):
         tune(family, BASE, trials=1)
 
 

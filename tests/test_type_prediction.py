@@ -180,7 +180,7 @@ def test_mu_is_sorted_without_duplicates() -> None:
     [
         ([], UsageError, "missing"),
         ([0], UsageError, "least 1"),
-        ([3, -1], UsageError, "μ is -1"),
+        ([3, -1], UsageError, "`mu` is -1"),
         ([6], NothingToScore, "only 5 typed subjects"),
     ],
 )
@@ -197,8 +197,8 @@ def test_a_single_subject_cannot_be_predicted() -> None:
 @pytest.mark.parametrize(
     ("types", "words"),
     [
-        ([], "no subject has a type.*--type-predicate"),
-        ([(0, 5), (1, 5)], "all 2 typed subjects have one"),
+        ([], "no subject has a type.*`type_predicate`"),
+        ([(0, 5), (1, 5)], "all 2 typed subjects have the same class"),
     ],
 )
 def test_missing_types_and_a_single_class_are_rejected(

@@ -78,9 +78,9 @@ def types(
         _explain(embedding, explain, prefix or [], mu, as_json)
         return
     from pyke.use.reports import check_report, write_report
-    from pyke.use.types.calibration import reliability_figure, reliability_table
+    from pyke.use.types.report import reliability_figure, reliability_table
     from pyke.use.types.predict import predict_types
-    from pyke.use.types.predictions import check_target
+    from pyke.use.types.write import check_target
 
     if output:  # before the work
         check_target(output, force)
@@ -112,7 +112,7 @@ def types(
 
 
 def _show(found: Predictions, output: Path | None) -> None:
-    from pyke.use.types.calibration import reliability_table
+    from pyke.use.types.report import reliability_table
 
     terminal.show_tables([reliability_table(found.calibration)])
     classes = found.by_class()
@@ -135,7 +135,7 @@ def _show(found: Predictions, output: Path | None) -> None:
 
 
 def _sentences(found: Predictions, output: Path | None) -> list[str]:
-    from pyke.use.types.predictions import syntax_of
+    from pyke.use.types.write import syntax_of
 
     skipped = found.not_in_rdf if output and syntax_of(output) else 0
     what = f"{len(found) - skipped:,} types of {found.asked:,} subjects"

@@ -18,7 +18,7 @@ from pyke.core.arrays import Ids, Offsets
 from pyke.errors import OverBudget
 from pyke.graph import _kernels, batches
 from pyke.graph.graph import LITERAL, Census, Graph
-from pyke.graph.roles import is_typing
+from pyke.graph.roles import states_type
 from pyke.graph.terms import GENERATED_MARK, Terms, Texts
 
 MAX_ID = 2**31 - 2
@@ -234,7 +234,7 @@ def assemble(
         labelled,
         census,
     )
-    typing = is_typing(graph, type_predicate)
+    typing = states_type(graph, type_predicate)
     types = _distinct_rows(np.column_stack([graph.subjects[typing], graph.objects[typing]]))
     is_predicate = np.zeros(len(terms), bool)
     is_predicate[predicates] = True

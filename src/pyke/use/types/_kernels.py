@@ -20,9 +20,10 @@ def vote_scores(
     end: int,
     out: NDArray[np.float64],
 ) -> None:
-    """neighbours (m, k), types by rows → out (m, sizes): cos(type(x), Σ type(y) over the μ nearest y), for each ascending μ in sizes.
+    """neighbours (m, k), types by rows → out (m, sizes), for each ascending μ in sizes.
 
-    The length of the sum is kept while classes are added: |v + e_c|² = |v|² + 2 v_c + 1.
+    out = cos(type(x), Σ type(y) over the μ nearest y). The length of the sum is updated with each
+    class that is added: |v + e_c|² = |v|² + 2 v_c + 1.
     """
     classes = 0
     for c in point_classes:
@@ -34,40 +35,43 @@ def vote_scores(
         truth = query_classes[query_offsets[q] : query_offsets[q + 1]]
         for c in truth:
             known[c] = True
-        dot, square, seen = 0, 0, 0
+        dot, square, counted = 0, 0, 0
         for m in range(sizes.shape[0]):
-            while seen < sizes[m]:
-                y = neighbours[q, seen]
+            while counted < sizes[m]:
+                y = neighbours[q, counted]
                 for c in point_classes[point_offsets[y] : point_offsets[y + 1]]:
                     square += 2 * votes[c] + 1
                     votes[c] += 1
                     dot += known[c]
-                seen += 1
+                counted += 1
             out[q, m] = (
                 dot / np.sqrt(np.float64(square) * truth.shape[0])
                 if square and truth.shape[0]
                 else 0.0
             )
-        for y in neighbours[q, :seen]:
+        for y in neighbours[q, :counted]:
             votes[point_classes[point_offsets[y] : point_offsets[y + 1]]] = 0
         known[truth] = False
 
 
 @kernel
-def have_in_common(
+def share_a_role(
     offsets: NDArray[np.int64],
     roles: NDArray[np.int32],
-    asked: NDArray[np.int32],
+    queries: NDArray[np.int32],
     others: NDArray[np.int32],
     begin: int,
     end: int,
     out: NDArray[np.bool_],
 ) -> None:
-    """Roles by rows, ascending in each; asked (m), others (m, k) → out (m, k): whether the two have a role in common."""
+    """queries (m), others (m, k) → out (m, k): whether the two terms share a role.
+
+    Term x has roles[offsets[x] : offsets[x + 1]], ascending.
+    """
     for q in range(begin, end):
         for j in range(others.shape[1]):
-            a, b = offsets[asked[q]], offsets[others[q, j]]
-            last_a, last_b = offsets[asked[q] + 1], offsets[others[q, j] + 1]
+            a, b = offsets[queries[q]], offsets[others[q, j]]
+            last_a, last_b = offsets[queries[q] + 1], offsets[others[q, j] + 1]
             while a < last_a and b < last_b and roles[a] != roles[b]:
                 if roles[a] < roles[b]:
                     a += 1

@@ -1,4 +1,4 @@
-"""Why a term should be of a class: which typed neighbours vote for it, and what it has in common with them."""
+"""Explain predicted types: which neighbours vote, and what they have in common with the term."""
 
 from __future__ import annotations
 
@@ -11,23 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
+from pyke.core.notebook import html_table
 from pyke.embedding.embedding import Embedding
 from pyke.errors import NothingToScore
-from pyke.graph.graph import LITERAL
+from pyke.graph.roles import (
+    ANY,
+    SIDES,
+    SUBJECT,
+    Numbers,
+    contexts,
+    decode_context,
+    have_type_predicate,
+    occurrences,
+)
 from pyke.use.neighbours.search import nearest
 from pyke.use.types.votes import REFERENCE_MU, TypeTable, usable_mu
 
-MOST_SHARED = 20  # things in common that are told
+MAX_SHARED = 20  # roles and contexts in an explanation
 TRIPLES_AT_ONCE = 1 << 18
-
-# A context of a term: predicate, other term (or none: the role, whatever the other term is), and whether the term is the subject.
-# As one number, 2 · ((terms + 1) · predicate + other + 1) + is_subject, with −1 for no other.
-Contexts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Voter:
-    """A typed neighbour; it votes if it has anything in common with the term."""
+    """A typed neighbour. It votes if it shares a role or context with the term."""
 
     term: str
     label: str | None
@@ -38,29 +44,32 @@ class Voter:
 
 @dataclass(frozen=True)
 class Vote:
-    """A class, how many voters are of it, and whether the graph says so already."""
+    """A class and its number of votes."""
 
     type: str
     label: str | None
     votes: int
-    stated: bool
+    stated: bool  # the graph states this type
 
 
 @dataclass(frozen=True)
 class Shared:
-    """What the term has in common with some voters; `other` is None if only the predicate and the side are."""
+    """A role or context that the term shares with voters."""
 
     predicate: str
-    other: str | None
-    label: str | None  # of the other
-    is_subject: bool  # the term stands before the predicate
-    voters: int
-    terms: int  # of the graph that have it
+    other: str | None  # the term on the other side; None for a role
+    label: str | None  # label of the other term
+    is_subject: bool  # the explained term is the subject
+    voters: int  # voters that have it
+    terms: int  # terms of the graph that have it
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Who votes for which classes, and what speaks for it, the most telling first."""
+    """The votes for the types of a term, and what the term has in common with the voters.
+
+    `shared` is sorted by how much more often voters have it than other terms.
+    """
 
     term: str
     label: str | None
@@ -68,110 +77,167 @@ class Explanation:
     voters: tuple[Voter, ...]
     shared: tuple[Shared, ...]
 
+    def __repr__(self) -> str:
+        votes = ", ".join(
+            f"{vote.label or vote.type} ({vote.votes} of {len(self.voters)} votes)"
+            for vote in self.votes
+        )
+        return f"<Explanation of {self.term}: {votes or 'no votes'}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: votes, voters, and what they have in common with the term."""
+        name = f"{self.label} <{self.term}>" if self.label else f"<{self.term}>"
+        votes = [
+            (vote.type, vote.label, vote.votes, "yes" if vote.stated else "") for vote in self.votes
+        ]
+        voters = [
+            (voter.term, voter.label, f"{voter.distance:.3f}", voter.shared, ", ".join(voter.types))
+            for voter in self.voters
+        ]
+        shared = [
+            (*_sides(one), one.predicate, one.voters, f"{one.terms:,}") for one in self.shared
+        ]
+        return (
+            html_table(["type", "label", "votes", "in the graph"], votes, title=f"Votes for {name}")
+            + html_table(
+                ["term", "label", "distance", "in common", "types"],
+                voters,
+                title="Nearest typed neighbours; those with something in common vote",
+            )
+            + html_table(
+                ["subject", "object", "predicate", "neighbours", "terms"],
+                shared,
+                title="What the neighbours have in common with it",
+            )
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
 
 
+def _sides(shared: Shared) -> tuple[str, str]:
+    """Subject and object of the triples that a role or context stands for."""
+    other = shared.label or shared.other or "…"
+    return ("this term", other) if shared.is_subject else (other, "this term")
+
+
 def explain(embedding: Embedding, term: str, mu: int = REFERENCE_MU) -> Explanation:
-    """Explains the predicted types of a term, given by IRI, prefixed name or label."""
+    """Explain the predicted types of a term.
+
+    Parameters
+    ----------
+    embedding
+        The embedding, with its graph.
+    term
+        IRI, prefixed name or label.
+    mu
+        Number of nearest typed subjects that vote (μ).
+
+    Examples
+    --------
+    >>> import pyke
+    >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+    >>> explain(e, "http://example.com/father#anna", mu=2).votes[0].votes
+    2
+    """
     e, own = embedding, embedding.lookup().find(term)
     table = TypeTable.of(e.types)
     if not len(table):
-        raise NothingToScore("no subject has a type, so that no type can be predicted")
-    position = int(np.searchsorted(table.subjects, own))
-    is_typed = position < len(table) and int(table.subjects[position]) == own
+        raise NothingToScore("no subject has a type, so no types can be predicted")
+    row = int(np.searchsorted(table.subjects, own))
+    is_typed = row < len(table) and int(table.subjects[row]) == own
     usable_mu([mu], len(table) - is_typed)
     rows, distances = nearest(
-        e.vectors[table.subjects], e.vectors[own], mu, position if is_typed else -1
+        e.vectors[table.subjects], e.vectors[own], mu, row if is_typed else -1
     )
     voters = table.subjects[rows].tolist()
-    types_of = {
-        int(s): tuple(
-            table.class_ids[table.classes[table.offsets[r] : table.offsets[r + 1]]].tolist()
-        )
-        for s, r in zip(voters, rows, strict=True)
+
+    own_contexts = _contexts_of(e, own)
+    found, holders = _holders(e, _triples_of(e, voters), own_contexts)
+    by_voters = np.isin(holders, voters)
+    shared = Counter(holders[by_voters].tolist())
+    voters_with = np.bincount(found[by_voters], minlength=len(own_contexts))
+
+    classes_of = {
+        voter: table.class_ids[table.rows(rows[at : at + 1]).classes].tolist()
+        for at, voter in enumerate(voters)
     }
-    stated = set(e.types[e.types[:, 0] == own, 1].tolist())
-    of_own = np.unique(
-        np.concatenate(
-            [contexts[terms == own] for terms, contexts in _contexts(e, _beside(e, [own]))]
-        )
-    )
-    at, who = _having(e, _beside(e, voters), of_own)
-    of_voters = np.isin(who, voters)
-    shared = Counter(who[of_voters].tolist())
-    counts = Counter(kind for voter in voters if shared[voter] for kind in types_of[voter])
     return Explanation(
         e.terms[own],
         e.label(own),
-        tuple(
-            Vote(e.terms[kind], e.label(kind), votes, kind in stated)
-            for kind, votes in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        ),
+        _votes(e, own, Counter(c for voter in voters if shared[voter] for c in classes_of[voter])),
         tuple(
             Voter(
                 e.terms[voter],
                 e.label(voter),
                 float(distance),
-                tuple(e.terms[kind] for kind in types_of[voter]),
+                tuple(e.terms[c] for c in classes_of[voter]),
                 shared[voter],
             )
             for voter, distance in zip(voters, distances, strict=True)
         ),
-        _most_telling(e, of_own, np.bincount(at[of_voters], minlength=len(of_own))),
+        _most_specific(e, own_contexts, voters_with),
     )
 
 
-def _beside(e: Embedding, terms: list[int]) -> Ids:
-    """The triples that some terms are subjects or objects of."""
+def _votes(e: Embedding, own: int, counts: Counter[int]) -> tuple[Vote, ...]:
+    """Classes by descending number of votes."""
+    stated = set(e.types[e.types[:, 0] == own, 1].tolist())
+    order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(Vote(e.terms[c], e.label(c), votes, c in stated) for c, votes in order)
+
+
+def _triples_of(e: Embedding, terms: list[int]) -> Ids:
+    """Triples that have one of these terms as subject or object."""
     return e.triples[np.isin(e.triples[:, 0], terms) | np.isin(e.triples[:, 2], terms)]
 
 
-def _contexts(e: Embedding, triples: Ids) -> Iterator[tuple[Ids, Contexts]]:
-    """Terms and a context of each: all that there are in some triples, but for the giving of types."""
-    typing = e.terms.find(e.config().type_predicate)
+def _occurrences(e: Embedding, triples: Ids) -> Iterator[tuple[Ids, Numbers]]:
+    """Terms, and a role or context of each: all that occur in some triples."""
+    type_predicate = e.terms.find(e.config().type_predicate)
     for begin in range(0, max(1, len(triples)), TRIPLES_AT_ONCE):
-        subjects, predicates, objects = triples[begin : begin + TRIPLES_AT_ONCE].T
-        linked = objects != LITERAL
-        counted = (predicates != typing) | ~linked
-        for chosen, terms, others, is_subject in (
-            (counted, subjects, objects, 1),
-            (counted & linked, objects, subjects, 0),
-        ):
-            roles = 2 * (len(e) + 1) * predicates[chosen].astype(np.int64) + is_subject
-            yield terms[chosen], roles
-            yield terms[chosen], roles + 2 * (others[chosen].astype(np.int64) + 1)
+        some = triples[begin : begin + TRIPLES_AT_ONCE]
+        some = some[~have_type_predicate(some[:, 1], some[:, 2], type_predicate)]
+        for side in SIDES:
+            terms, roles, others = occurrences(list(some.T), side)
+            yield terms, contexts(roles, ANY, len(e))
+            yield terms, contexts(roles, others, len(e))
 
 
-def _having(e: Embedding, triples: Ids, wanted: Contexts) -> tuple[Contexts, Contexts]:
-    """Which terms of some triples have which of the wanted contexts: positions of these, and terms, each pair once."""
+def _contexts_of(e: Embedding, term: int) -> Numbers:
+    """Roles and contexts of a term, ascending."""
+    found = [numbers[terms == term] for terms, numbers in _occurrences(e, _triples_of(e, [term]))]
+    return np.unique(np.concatenate(found))
+
+
+def _holders(e: Embedding, triples: Ids, wanted: Numbers) -> tuple[Numbers, Numbers]:
+    """Which terms have which of the wanted contexts: positions in `wanted`, and terms.
+
+    Each pair occurs once.
+    """
     pairs = []
-    for terms, contexts in _contexts(e, triples):
-        at = np.searchsorted(wanted, contexts)
-        found = np.append(wanted, -1)[at] == contexts
+    for terms, numbers in _occurrences(e, triples):
+        at = np.searchsorted(wanted, numbers)
+        found = np.append(wanted, -1)[at] == numbers
         pairs.append(at[found] * len(e) + terms[found])
-    return np.divmod(np.unique(np.concatenate(pairs)), len(e))
+    positions, holders = np.divmod(np.unique(np.concatenate(pairs)), len(e))
+    return positions, holders
 
 
-def _most_telling(e: Embedding, contexts: Contexts, voters: Contexts) -> tuple[Shared, ...]:
-    """What many voters have and few others."""
-    likely = np.sort(
-        np.lexsort((contexts, -voters))[: min(5 * MOST_SHARED, np.count_nonzero(voters))]
-    )
-    contexts, voters = contexts[likely], voters[likely]
-    with_predicates = np.isin(e.triples[:, 1], contexts // (2 * (len(e) + 1)))
-    terms = np.bincount(
-        _having(e, e.triples[with_predicates], contexts)[0], minlength=len(contexts)
-    )
-    first = np.lexsort((contexts, -voters * np.log(2 * len(e) / terms)))[:MOST_SHARED]
-    return tuple(
-        _shared(e, *(int(column[at]) for column in (contexts, voters, terms))) for at in first
-    )
+def _most_specific(e: Embedding, numbers: Numbers, voters: NDArray[np.int64]) -> tuple[Shared, ...]:
+    """Roles and contexts that many voters and few other terms have."""
+    frequent = np.lexsort((numbers, -voters))[: min(5 * MAX_SHARED, np.count_nonzero(voters))]
+    frequent.sort()
+    numbers, voters = numbers[frequent], voters[frequent]
+    predicates = np.unique(decode_context(numbers, len(e)).predicate)
+    triples = e.triples[np.isin(e.triples[:, 1], predicates)]
+    terms = np.bincount(_holders(e, triples, numbers)[0], minlength=len(numbers))
+    order = np.lexsort((numbers, -voters * np.log(2 * len(e) / terms)))[:MAX_SHARED]
+    return tuple(_shared(e, int(numbers[at]), int(voters[at]), int(terms[at])) for at in order)
 
 
 def _shared(e: Embedding, context: int, voters: int, terms: int) -> Shared:
-    rest, is_subject = divmod(context, 2)
-    predicate, other = divmod(rest, len(e) + 1)
-    name, label = (e.terms[other - 1], e.label(other - 1)) if other else (None, None)
-    return Shared(e.terms[predicate], name, label, bool(is_subject), voters, terms)
+    predicate, side, other = decode_context(context, len(e))
+    name, label = (None, None) if other == ANY else (e.terms[other], e.label(other))
+    return Shared(e.terms[predicate], name, label, side == SUBJECT, voters, terms)

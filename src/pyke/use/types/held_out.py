@@ -1,4 +1,4 @@
-"""The honest protocol: some subjects lose their types before the embedding, and are then predicted from the others."""
+"""The held-out protocol: withhold the types of some subjects before the embedding."""
 
 from __future__ import annotations
 
@@ -9,47 +9,66 @@ import numpy as np
 from pyke.errors import NothingToScore, UsageError
 from pyke.graph.changes import remove_triples
 from pyke.graph.graph import Graph
-from pyke.graph.roles import is_typing
+from pyke.graph.roles import states_type
 from pyke.use.types.votes import TypeTable, require_classes
 
 
 @dataclass(frozen=True)
 class Split:
-    """A graph without the withheld types, and both kinds of subjects under its ids. Classes are positions in one list."""
+    """A graph without the withheld types, and the subjects with their types under its ids.
+
+    Both tables have the same `class_ids`.
+    """
 
     graph: Graph
     known: TypeTable
-    asked: TypeTable  # subject −1: none of its triples was left, so it will have no vector
+    asked: TypeTable  # subject −1: it had only types, so it is not in the graph
 
 
 def split(graph: Graph, fraction: float, seed: int, type_predicate: str, part: int = 0) -> Split:
-    """Withholds all types of a random part of the typed subjects; parts of other numbers have other subjects."""
+    """Withhold all types of a random part of the typed subjects.
+
+    Parameters
+    ----------
+    graph
+        The graph with all its types.
+    fraction
+        The part of the typed subjects whose types are withheld, between 0 and 1.
+    seed
+        Decides the order of the subjects.
+    type_predicate
+        The predicate that states types.
+    part
+        Parts with different numbers have no subject in common.
+
+    Examples
+    --------
+    >>> import pyke
+    >>> graph = pyke.embed("examples/father.ttl", dimensions=10).graph()
+    >>> parts = split(graph, 0.5, 1, "http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+    >>> len(parts.known), len(parts.asked)
+    (5, 4)
+    """
     if not 0 < fraction < 1:
-        raise UsageError(
-            f"the part of the subjects to hold out is {fraction}; it must be between 0 and 1"
-        )
+        raise UsageError(f"`held_out` is {fraction}; it must be between 0 and 1")
     table = TypeTable.of(graph.types)
     require_classes(table)
-    chosen = np.zeros(len(table), bool)
     size = round(fraction * len(table))
-    chosen[np.random.default_rng(seed).permutation(len(table))[part * size : (part + 1) * size]] = (
-        True
-    )
-    if not chosen.any() or chosen.all():
+    order = np.random.default_rng(seed).permutation(len(table))
+    withheld = np.zeros(len(table), bool)
+    withheld[order[part * size : (part + 1) * size]] = True
+    if not withheld.any() or withheld.all():
         raise NothingToScore(
-            f"{fraction:g} of {len(table):,} typed subjects leaves nobody to predict, or nobody to predict from"
+            f"{fraction:g} of {len(table):,} typed subjects are {withheld.sum():,}; "
+            "at least one must be withheld and at least one must keep its types"
         )
     is_withheld = np.zeros(len(graph.terms), bool)
-    is_withheld[table.subjects[chosen]] = True
-    smaller, new_ids = remove_triples(
-        graph, is_typing(graph, type_predicate) & is_withheld[graph.subjects], type_predicate
-    )
-    known, asked = table.rows(np.flatnonzero(~chosen)), table.rows(np.flatnonzero(chosen))
-    classes = new_ids[table.class_ids]
-    return Split(
-        smaller,
-        *(
-            replace(part, subjects=new_ids[part.subjects], class_ids=classes)
-            for part in (known, asked)
-        ),
-    )
+    is_withheld[table.subjects[withheld]] = True
+    removed = states_type(graph, type_predicate) & is_withheld[graph.subjects]
+    smaller, new_ids = remove_triples(graph, removed, type_predicate)
+
+    def renamed(rows: TypeTable) -> TypeTable:
+        return replace(rows, subjects=new_ids[rows.subjects], class_ids=new_ids[rows.class_ids])
+
+    known, asked = (table.rows(np.flatnonzero(chosen)) for chosen in (~withheld, withheld))
+    return Split(smaller, renamed(known), renamed(asked))

@@ -1,4 +1,4 @@
-"""Types that subjects lack, predicted from their nearest typed neighbours, with the chance that each is right."""
+"""Predict missing types from the nearest typed neighbours, each with its confidence."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from pyke.core.arrays import Ids
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import NothingToScore, UsageError
-from pyke.use.types.calibration import Calibration, calibrate, hold_ballot
+from pyke.use.types.calibration import Calibration, calibrate
 from pyke.use.types.predictions import Predictions
-from pyke.use.types.votes import REFERENCE_MU, TypeTable, require_classes, usable_mu
+from pyke.use.types.votes import (
+    REFERENCE_MU,
+    TypeTable,
+    require_classes,
+    usable_mu,
+    votes_of_neighbours,
+)
 
 
 def predict_types(
@@ -26,75 +32,102 @@ def predict_types(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Predictions:
-    """Predicts the types of terms that have none: entities, not predicates and not classes.
+    """Predict the types of entities: terms that are neither predicates nor classes.
 
     Parameters
     ----------
-    mu : how many of the nearest typed subjects vote.
-    min_confidence : predictions less likely to be right are left out.
-    precision : instead of min_confidence: as many predictions as there can be, so that this part of them should be right.
-    only_untyped : False asks typed subjects for further types, too; their confidence supposes that none of their types were known.
-    calibration : of an earlier call with the same embedding and μ; it takes at least one more embedding.
+    embedding
+        The embedding, with its graph.
+    mu
+        Number of nearest typed subjects that vote (μ).
+    min_confidence
+        Drop predictions with a lower confidence, from 0 to 1.
+    precision
+        Use this instead of `min_confidence` to keep as many predictions as possible while this
+        share of them is expected to be correct, from 0 to 1.
+    only_untyped
+        False also predicts further types of typed subjects. Their confidence is less reliable: it
+        was measured on subjects of which no types were known.
+    calibration
+        The calibration of an earlier call with the same embedding and `mu`. Without it, at least
+        one more embedding is made.
+    exact
+        True or False for an exact or an approximate search; by default the number of terms decides.
+    threads
+        Number of threads; by default all cores. The result does not depend on it.
+    progress
+        Receives progress reports.
+
+    Examples
+    --------
+    >>> import pyke
+    >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+    >>> found = predict_types(e, mu=2, only_untyped=False, min_confidence=0)
+    >>> found.asked
+    9
     """
-    _check(min_confidence, precision)
+    _require_share(min_confidence=min_confidence, precision=precision)
     progress = progress or Progress()
-    config = embedding.config(threads=threads)
-    graph = embedding.graph()
+    config, graph = embedding.config(threads=threads), embedding.graph()
     table = TypeTable.of(graph.types)
     require_classes(table)
     usable_mu([mu], len(table) - 1)
-    asked = _candidates(embedding, table, only_untyped)
+    queries = _candidates(embedding, table, only_untyped)
     if calibration is None:
         calibration = calibrate(graph, config, mu, exact=exact, progress=progress)
     elif calibration.mu != mu:
-        raise UsageError(f"the calibration is for {calibration.mu} neighbours, not for {mu}")
+        raise UsageError(f"`calibration` was measured with `mu={calibration.mu}`, not {mu}")
 
-    progress.stage("types", len(asked), "subjects")
-    ballot = hold_ballot(
-        embedding.vectors, graph, table, asked, mu, config, exact=exact, progress=progress
+    progress.stage("types", len(queries), "subjects")
+    found, neighbours = votes_of_neighbours(
+        embedding.vectors, graph, table, queries, mu, config, exact=exact, progress=progress
     )
-    subjects, classes, votes = asked[ballot.who], table.class_ids[ballot.classes], ballot.votes
-    new = ~_stated(subjects, classes, embedding.types, len(embedding))
-    fewest = fewest_votes(
-        np.bincount(votes[new], minlength=mu + 1), calibration, min_confidence, precision
-    )
-    kept = np.flatnonzero(new & (votes >= fewest))
-    kept = kept[np.lexsort((classes[kept], -votes[kept], subjects[kept]))]
+    subjects, classes = queries[found.queries], table.class_ids[found.classes]
+    is_new = ~_are_stated(subjects, classes, embedding)
+    counts = np.bincount(found.votes[is_new], minlength=mu + 1)
+    min_votes = fewest_votes(counts, calibration, min_confidence, precision)
+    kept = np.flatnonzero(is_new & (found.votes >= min_votes))
+    kept = kept[np.lexsort((classes[kept], -found.votes[kept], subjects[kept]))]
     return Predictions(
-        embedding, subjects[kept], classes[kept], votes[kept].astype(np.int32), calibration.confidences[votes[kept]],
-        asked=len(asked), without_voters=len(asked) - len(np.unique(ballot.who)), calibration=calibration,
-        exact=ballot.neighbours.exact, recall=ballot.neighbours.recall,
-    )  # fmt: skip
+        embedding,
+        subjects[kept],
+        classes[kept],
+        found.votes[kept].astype(np.int32),
+        calibration.confidences[found.votes[kept]],
+        asked=len(queries),
+        without_voters=len(queries) - len(np.unique(found.queries)),
+        calibration=calibration,
+        exact=neighbours.exact,
+        recall=neighbours.recall,
+    )
 
 
-def _check(min_confidence: float, precision: float | None) -> None:
-    for name, value in (("min_confidence", min_confidence), ("precision", precision)):
+def _require_share(**parameters: float | None) -> None:
+    for name, value in parameters.items():
         if value is not None and not 0 <= value <= 1:
-            raise UsageError(f"{name} is {value}; it must be from 0 to 1")
+            raise UsageError(f"`{name}` is {value}; it must be from 0 to 1")
 
 
 def _candidates(embedding: Embedding, table: TypeTable, only_untyped: bool) -> Ids:
-    """Terms to ask: no predicates, no classes, and no typed subjects unless they are wanted."""
-    asked = np.zeros(len(embedding), bool)
-    asked[embedding.entities] = True
+    """Ids of the terms to predict types for."""
+    chosen = np.zeros(len(embedding), bool)
+    chosen[embedding.entities] = True
     if only_untyped:
-        asked[embedding.types[:, 0]] = False
+        chosen[embedding.types[:, 0]] = False
     else:
-        asked[table.subjects] = True  # a class may have a type itself
-    asked[embedding.predicates] = False
-    if not asked.any():
+        chosen[table.subjects] = True  # a class can have a type itself
+        chosen[embedding.predicates] = False
+    if not chosen.any():
         raise NothingToScore(
-            "every subject has a type already, so that there is nothing to predict; --also-typed asks for further types"
+            "every entity has a type already. Pass `only_untyped=False` to predict further types."
         )
-    return np.flatnonzero(asked).astype(np.int32)
+    return np.flatnonzero(chosen).astype(np.int32)
 
 
-def _stated(subjects: Ids, classes: Ids, types: Ids, terms: int) -> NDArray[np.bool_]:
-    """Which pairs the graph has already."""
-    return np.isin(
-        subjects.astype(np.int64) * terms + classes,
-        types[:, 0].astype(np.int64) * terms + types[:, 1],
-    )
+def _are_stated(subjects: Ids, classes: Ids, embedding: Embedding) -> NDArray[np.bool_]:
+    """Which pairs of subject and class are in the graph already."""
+    stated, terms = embedding.types.astype(np.int64), len(embedding)
+    return np.isin(subjects.astype(np.int64) * terms + classes, stated[:, 0] * terms + stated[:, 1])
 
 
 def fewest_votes(
@@ -103,7 +136,10 @@ def fewest_votes(
     min_confidence: float,
     precision: float | None,
 ) -> int:
-    """The votes from which on predictions are confident enough; μ + 1 if none are."""
+    """Minimum number of votes for a prediction to be kept; μ + 1 if none is confident enough.
+
+    counts[v] is the number of predictions with v votes.
+    """
     if precision is None:
         enough = calibration.confidences >= min_confidence
     else:

@@ -1,32 +1,28 @@
-"""Predicted types, and how they are written: as RDF, with the confidence where the syntax has room for it, or as a table."""
+"""Predicted types: the result of predict.py."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyoxigraph
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
-from pyke.core.files import check_output_file, write_stream
-from pyke.core.inputs import extension_of
-from pyke.core.tables import check_table, write_table
+from pyke.core.notebook import data_frame, html_table
 from pyke.embedding.embedding import Embedding
 from pyke.embedding.lookup import texts_at
-from pyke.errors import UsageError
 from pyke.use.types.calibration import Calibration
+from pyke.use.types.write import is_iri, write_predictions
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PREDICTIONS_AT_ONCE = 1 << 14
-VOCABULARY = "urn:pyke:"
-_PREFIXES = (
-    f"PREFIX pyke: <{VOCABULARY}>\nPREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>\n\n"
-)
+SHOWN = 10  # predictions in a notebook
 
 
 @dataclass(frozen=True)
@@ -43,46 +39,92 @@ class Prediction:
 
 @dataclass(frozen=True)
 class PredictedClass:
-    """A class that was predicted: how often, the part that should be right, and the surest subject, one with a name if there is any."""
+    """All predictions of one class, with the most confident one as an example.
+
+    The example is a term with an IRI if there is one.
+    """
 
     type: str
     label: str | None
     predictions: int
-    expected_right: float
+    expected_right: float  # the share that is expected to be correct
     example: str
     example_label: str | None
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predicted types, by subject and falling confidence; the stated ones are not among them."""
+    """Predicted types, by subject and descending confidence, without those stated in the graph.
 
-    embedding: Embedding = field(repr=False)
+    Examples
+    --------
+    >>> import pyke
+    >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+    >>> e.predict_types(mu=2, only_untyped=False, min_confidence=1)
+    <Predictions: 0 types of 0 subjects; 9 subjects were tried>
+    """
+
+    embedding: Embedding
     subjects: Ids
     classes: Ids
     votes: Ids
     confidences: NDArray[np.float64]
-    asked: int
-    without_voters: int  # asked, but no typed neighbour has a predicate in common with them
+    asked: int  # subjects for which types were to be predicted
+    without_voters: int  # those of which no typed neighbour shares a role with them
     calibration: Calibration
-    exact: bool
-    recall: float  # of the neighbours, where they were found by an index
+    exact: bool  # whether the search for neighbours was exact …
+    recall: float  # … and otherwise the share of the true neighbours that it found
 
     def __len__(self) -> int:
         return len(self.subjects)
 
     def __iter__(self) -> Iterator[Prediction]:
-        return (
-            Prediction(*row) for block in self.blocks() for row in zip(*block.values(), strict=True)
-        )
+        return self.rows(np.arange(len(self)))
 
     def __getitem__(self, at: int) -> Prediction:
-        return Prediction(
-            *(column[0] for column in self._columns(np.array([range(len(self))[at]])).values())
+        return next(self.rows(np.array([range(len(self))[at]])))
+
+    def __repr__(self) -> str:
+        expected = f"; {self.expected_right:.1%} are expected to be correct" if len(self) else ""
+        return (
+            f"<Predictions: {len(self):,} types of {self.predicted_subjects:,} subjects; "
+            f"{self.asked:,} subjects were tried{expected}>"
         )
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the first predictions."""
+        rows = [
+            (one.term, one.label, one.type, one.type_label, one.votes, f"{one.confidence:.3f}")
+            for one in self.rows(np.arange(min(SHOWN, len(self))))
+        ]
+        headers = ["term", "label", "type", "type label", "votes", "confidence"]
+        return html_table(headers, rows, title=repr(self), more=len(self) - SHOWN)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each prediction.
+
+        The columns are term, label, type, type_label, votes and confidence.
+
+        Examples
+        --------
+        >>> import pyke
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+        >>> list(e.predict_types(mu=2, only_untyped=False).to_pandas().columns)
+        ['term', 'label', 'type', 'type_label', 'votes', 'confidence']
+        """
+        return data_frame(self._columns(np.arange(len(self))))
+
+    def rows(self, chosen: NDArray[np.integer]) -> Iterator[Prediction]:
+        """Predictions at some positions, in this order."""
+        for block in self.blocks(chosen):
+            for row in zip(*block.values(), strict=True):
+                yield Prediction(*row)
+
     def blocks(self, chosen: NDArray[np.integer] | None = None) -> Iterator[dict[str, list[Any]]]:
-        """Columns of many predictions at once, named as the fields of a Prediction; of some of them, if these are chosen."""
+        """Columns of many predictions at a time, named as the fields of a Prediction.
+
+        `chosen` are positions; by default all.
+        """
         chosen = np.arange(len(self)) if chosen is None else chosen
         return (
             self._columns(chosen[begin : begin + PREDICTIONS_AT_ONCE])
@@ -90,66 +132,70 @@ class Predictions:
         )
 
     def _columns(self, at: NDArray[np.integer]) -> dict[str, list[Any]]:
-        terms, lookup, subjects, classes = (
-            self.embedding.terms,
-            self.embedding.lookup(),
-            self.subjects[at],
-            self.classes[at],
-        )
+        terms, lookup = self.embedding.terms, self.embedding.lookup()
+        subjects, classes = self.subjects[at], self.classes[at]
         return {
-            "term": texts_at(terms, subjects), "label": lookup.labels_of(subjects),
-            "type": texts_at(terms, classes), "type_label": lookup.labels_of(classes),
-            "votes": self.votes[at].tolist(), "confidence": self.confidences[at].tolist(),
-        }  # fmt: skip
+            "term": texts_at(terms, subjects),
+            "label": lookup.labels_of(subjects),
+            "type": texts_at(terms, classes),
+            "type_label": lookup.labels_of(classes),
+            "votes": self.votes[at].tolist(),
+            "confidence": self.confidences[at].tolist(),
+        }
 
     @property
     def expected_right(self) -> float:
-        """The part of these predictions that should be right."""
+        """The share of these predictions that is expected to be correct."""
         return float(self.confidences.mean()) if len(self) else 0.0
 
     @property
     def predicted_subjects(self) -> int:
-        """How many subjects have a predicted type."""
+        """Number of subjects with a predicted type."""
         return len(np.unique(self.subjects))
 
     @cached_property
     def nameable(self) -> NDArray[np.bool_]:
-        """Which have IRIs only: no blank nodes, and no names that are none, of tables or of graphs that were read leniently."""
+        """Which predictions RDF files can contain: subject and class have valid IRIs.
+
+        Blank nodes have no IRI. Invalid IRIs come from tables, and from files with errors.
+        """
         used = np.unique(np.concatenate([self.subjects, self.classes]))
-        named = np.zeros(len(self.embedding), bool)
-        named[used] = [_is_iri(term) for term in texts_at(self.embedding.terms, used)]
-        return named[self.subjects] & named[self.classes] & _is_iri(self.type_predicate)
+        valid = np.zeros(len(self.embedding), bool)
+        valid[used] = [is_iri(term) for term in texts_at(self.embedding.terms, used)]
+        return valid[self.subjects] & valid[self.classes] & is_iri(self.type_predicate)
 
     @property
     def not_in_rdf(self) -> int:
-        """How many have blank nodes or names that are no IRIs: RDF files are without them, tables have them."""
+        """Number of predictions with blank nodes or invalid IRIs: only tables contain them."""
         return int((~self.nameable).sum())
 
     @property
     def of_typed(self) -> int:
-        """How many are of subjects that have a type already, which their confidence knows nothing of."""
+        """Number of predictions for subjects that already have a type."""
         return int(np.isin(self.subjects, self.embedding.types[:, 0]).sum())
 
+    @property
+    def type_predicate(self) -> str:
+        """The predicate that states types in this graph."""
+        return self.embedding.config().type_predicate
+
     def by_class(self) -> list[PredictedClass]:
-        """What was predicted, the most frequent first."""
+        """Predicted classes, the most frequent first."""
         order = np.lexsort((-self.confidences, ~self.nameable, self.classes))
         classes, first, counts = np.unique(
             self.classes[order], return_index=True, return_counts=True
         )
         sums = np.bincount(np.repeat(np.arange(len(classes)), counts), self.confidences[order])
-        examples = [self[int(order[at])] for at in first]
         found = [
-            PredictedClass(
-                example.type, example.type_label, count, right, example.term, example.label
-            )
-            for example, count, right in zip(
-                examples, counts.tolist(), (sums / counts).tolist(), strict=True
+            PredictedClass(one.type, one.type_label, count, share, one.term, one.label)
+            for one, count, share in zip(
+                self.rows(order[first]), counts.tolist(), (sums / counts).tolist(), strict=True
             )
         ]
         return sorted(found, key=lambda one: (-one.predictions, one.type))
 
     def as_dict(self) -> dict[str, Any]:
-        """What came out, for JSON; the predictions themselves are in the file."""
+        """Summary for JSON, without the single predictions."""
         c = self.calibration
         levels = [
             {
@@ -161,96 +207,38 @@ class Predictions:
             for votes in range(1, c.mu + 1)
         ]
         return {
-            "predictions": len(self), "subjects": self.predicted_subjects, "asked": self.asked, "without_voters": self.without_voters,
-            "of_typed": self.of_typed, "not_in_rdf": self.not_in_rdf, "expected_right": self.expected_right,
-            "mu": c.mu, "exact": self.exact, "recall": self.recall,
+            "predictions": len(self),
+            "subjects": self.predicted_subjects,
+            "asked": self.asked,
+            "without_voters": self.without_voters,
+            "of_typed": self.of_typed,
+            "not_in_rdf": self.not_in_rdf,
+            "expected_right": self.expected_right,
+            "mu": c.mu,
+            "exact": self.exact,
+            "recall": self.recall,
             "classes": [asdict(one) for one in self.by_class()],
             "calibration": {"subjects": c.subjects, "types": c.types, "levels": levels},
-        }  # fmt: skip
-
-    @property
-    def type_predicate(self) -> str:
-        """The predicate that gives types in this graph."""
-        return self.embedding.config().type_predicate
+        }
 
     def write(self, path: str | os.PathLike[str], force: bool = False) -> None:
-        """Writes them as RDF or as a table; the ending tells the format: .nt, .ttl, .trig, .csv, .tsv, .jsonl (compressed or not), .parquet."""
-        if syntax := syntax_of(path):
-            write_stream(path, _statements(self, *syntax), force)
-        else:
-            write_table(path, _KINDS, self.blocks(), force)
+        """Write the predictions as RDF or as a table; the extension determines the format.
 
+        Parameters
+        ----------
+        path
+            A file with the extension .nt, .ttl or .trig (RDF; the last two with confidence), or
+            .csv, .tsv, .jsonl or .parquet (tables). All but .parquet can be followed by .gz or
+            another compression.
+        force
+            Replace an existing file.
 
-def check_target(path: str | os.PathLike[str], force: bool) -> None:
-    """Refuses a file that predictions could not be written to, before there are any."""
-    if syntax_of(path):
-        check_output_file(Path(path), force)
-        return
-    try:
-        check_table(path, force)
-    except UsageError as error:
-        raise UsageError(f"{error}; or, as RDF, {', '.join(_SYNTAXES)}") from None
-
-
-def syntax_of(path: str | os.PathLike[str]) -> tuple[str, Callable[[Prediction, str], str]] | None:
-    """How to write RDF to a file of this name; None if it is not to be RDF."""
-    return _SYNTAXES.get(extension_of(path))
-
-
-def _statements(
-    predictions: Predictions, begin: str, one: Callable[[Prediction, str], str]
-) -> Iterator[bytes]:
-    yield begin.encode()
-    predicate = predictions.type_predicate
-    for block in predictions.blocks(np.flatnonzero(predictions.nameable)):
-        yield "".join(
-            one(Prediction(*row), predicate) for row in zip(*block.values(), strict=True)
-        ).encode()
-
-
-def _is_iri(term: str) -> bool:
-    """Whether a reader of RDF takes it, which refuses blank nodes and relative IRIs, too."""
-    try:
-        pyoxigraph.NamedNode(term)
-    except ValueError:
-        return False
-    return True
-
-
-def _triple(prediction: Prediction, predicate: str) -> str:
-    return f"<{prediction.term}> <{predicate}> <{prediction.type}>"
-
-
-def _plain(prediction: Prediction, predicate: str) -> str:
-    return f"{_triple(prediction, predicate)} .\n"
-
-
-def _annotated(prediction: Prediction, predicate: str) -> str:
-    """RDF 1.2: the triple, and what is said of it."""
-    return f"{_triple(prediction, predicate)} {{| pyke:confidence {prediction.confidence:.4f} ; pyke:votes {prediction.votes} |}} .\n"
-
-
-def _reified(prediction: Prediction, predicate: str) -> str:
-    """RDF 1.1: the triple in a graph of its own, and a statement about it beside."""
-    return (
-        f"pyke:predicted {{ {_triple(prediction, predicate)} }}\n"
-        f"[] a rdf:Statement ; rdf:subject <{prediction.term}> ; rdf:predicate <{predicate}> ; rdf:object <{prediction.type}> ;\n"
-        f"    pyke:confidence {prediction.confidence:.4f} ; pyke:votes {prediction.votes} .\n"
-    )
-
-
-# Ending: what comes first, and what each prediction becomes.
-_SYNTAXES: dict[str, tuple[str, Callable[[Prediction, str], str]]] = {
-    ".nt": ("", _plain),
-    ".ttl": (_PREFIXES, _annotated),
-    ".trig": (_PREFIXES, _reified),
-}
-
-_KINDS = {
-    "term": str,
-    "label": str,
-    "type": str,
-    "type_label": str,
-    "votes": int,
-    "confidence": float,
-}
+        Examples
+        --------
+        >>> import pyke, tempfile
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+        >>> found = e.predict_types(mu=2, only_untyped=False)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.write(f"{folder}/types.ttl")
+        """
+        write_predictions(self, path, force)
