@@ -1,4 +1,4 @@
-"""How often predictions are right: rising sequences beside those of other libraries, votes beside plain loops, and promises beside the truth."""
+"""Calibration: isotonic regression, votes and confidence compared with independent results."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_nearest_typed_subjects_that_share_a_role_vote(
 
 
 def counted_by_hand(graph: Graph, mu: int, part: int) -> tuple[Counter[int], Counter[int]]:
-    """How many predictions with so many votes there are, and are right, for the subjects of one part."""
+    """Predictions and correct predictions by votes, for the subjects of one part."""
     parts = split(graph, 1 / PARTS, CONFIG.seed, RDF_TYPE, part)
     vectors = embed_graph(parts.graph, CONFIG).vectors
     terms = parts.graph.terms
@@ -138,7 +138,7 @@ def test_predictions_for_withheld_subjects_are_counted() -> None:
 
 
 def test_subjects_with_nothing_but_types_are_skipped() -> None:
-    """The hermit has only a type; without it, there is no vector. All others are asked once."""
+    """The hermit has only a type, so it has no vector. Each other subject is withheld once."""
     graph = graph_of(crafts(8))
     assert calibrate(graph, CONFIG, 3).subjects == 25 - 1
 
@@ -170,7 +170,7 @@ def test_the_number_of_threads_does_not_change_the_calibration(similarity: str) 
 
 
 def test_more_neighbours_than_known_subjects_are_refused() -> None:
-    """Five of six could be neighbours in the graph itself, but a part of them is withheld."""
+    """Six typed subjects: one is withheld, and five can be neighbours."""
     graph = graph_of(FAMILY + f"<http://e/eva> {TYPE} <http://e/female> .\n")
     with pytest.raises(NothingToScore, match="use a smaller `mu`"):
         calibrate(graph, CONFIG, 6)
@@ -186,9 +186,10 @@ def test_two_typed_subjects_are_too_few() -> None:
 
 
 def test_the_expected_precision_holds_on_withheld_types() -> None:
-    """600 withheld subjects of 3,000: sure, doubtful and all predictions are as often right as their confidence says.
+    """600 of 3,000 subjects are withheld: predictions are correct as often as expected.
 
-    Both the calibration, by 2,400 others, and the truth are means over a sample: their difference has a standard error.
+    The calibration, on 2,400 others, and the truth are means of samples: their difference has a
+    standard error.
     """
     graph = graph_of(noisy_crafts(1000))
     parts = split(graph, 0.2, 1, RDF_TYPE)
@@ -208,7 +209,7 @@ def test_the_expected_precision_holds_on_withheld_types() -> None:
 
 
 def test_home_pages_are_not_predicted_to_be_people() -> None:
-    """They are near people, but no typed subject is the object of a home page."""
+    """They lie near people, but no typed subject is the object of `homepage`."""
     graph = graph_of(noisy_crafts(40, homepages=10))
     found = predict_types(embed_graph(graph, CONFIG), min_confidence=0)
     assert not [prediction for prediction in found if prediction.term.endswith(".html")]

@@ -1,4 +1,4 @@
-"""Clusters as people read them, beside plain loops."""
+"""Tables of clusters, compared with plain loops."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from pyke.errors import DataError, UsageError
 from pyke.graph.terms import Terms, Texts
 from pyke.use.clusters import hdbscan
 from pyke.use.clusters.describe import Cluster, ClusterTable, _unique, describe
+from pyke.use.clusters.traits import Trait
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 TOWNS = ("paris", "rome", "oslo")
@@ -55,7 +56,9 @@ def members(embedding: Embedding, found: ClusterTable, number: int) -> list[str]
     return [embedding.terms[i] for i in found.ids[found.labels == number]]
 
 
-def test_predicates_and_classes_are_not_clustered(embedding: Embedding, found: ClusterTable) -> None:
+def test_predicates_and_classes_are_not_clustered(
+    embedding: Embedding, found: ClusterTable
+) -> None:
     clustered = {embedding.terms[i] for i in found.ids}
     assert clustered == set(embedding) - {
         "http://e/Person",
@@ -143,7 +146,7 @@ def test_the_exemplar_is_the_member_nearest_to_the_mean(
 
 
 def described(path: Path, *heaps: str, **settings: Any) -> list[Cluster]:
-    """What is said of clusters that are given: local names, one letter each."""
+    """Descriptions of given clusters; local names have one letter."""
     made = package.embed(path, dimensions=3, **settings)
     number_of = {
         f"http://e/{letter}": number for number, heap in enumerate(heaps) for letter in heap
@@ -227,7 +230,7 @@ def test_a_duplicate_triple_counts_once(tmp_path: Path) -> None:
 
 
 def test_shared_contexts_need_little_memory_besides_the_triples() -> None:
-    """A hundred predicates, each from every term to one that all of its cluster lead to."""
+    """A hundred predicates; each leads from all members of a cluster to the same term."""
     people, size = 1000, 100
     subjects, predicates = (column.ravel() for column in np.mgrid[:people, people : people + 100])
     triples = np.column_stack([subjects, predicates, subjects // size]).astype(np.int32)
@@ -287,10 +290,10 @@ def test_no_clusters_make_an_empty_table(tmp_path: Path) -> None:
 
 def test_a_graph_without_entities_is_refused(tmp_path: Path) -> None:
     made = package.embed(write(tmp_path / "g.nt", "a is a"), dimensions=2)
-    with pytest.raises(DataError, match="no term is left"):
+    with pytest.raises(DataError, match="there are no entities to cluster"):
         made.clusters()
     made = package.embed(write(tmp_path / "g.nt", "a in b"), dimensions=2)
-    with pytest.raises(DataError, match="or have no type"):
+    with pytest.raises(DataError, match="there are no typed entities to cluster"):
         made.clusters(typed=True)
 
 
@@ -299,9 +302,9 @@ def test_invalid_sizes_are_refused(embedding: Embedding) -> None:
         embedding.clusters(1, 0)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The command
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -374,7 +377,7 @@ def test_clusters_are_shown_with_the_share_of_noise(
     assert "approximate" not in shown
 
 
-def test_approximate_clusters_are_reported_as_approximate(
+def test_clusters_report_that_they_are_approximate(
     pyke: Command, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hdbscan, "MAX_EXACT", 10)
@@ -427,3 +430,26 @@ def test_invalid_input_has_its_exit_code_and_advice(
     assert (run.returncode, words in run.stderr) == (code, True), run.stderr
     assert "Traceback" not in run.stderr
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("kept.csv", "kept")]
+
+
+def test_a_table_shows_its_counts(found: ClusterTable) -> None:
+    assert repr(found) == (
+        f"<ClusterTable: {len(found.clusters)} clusters of {len(found.ids)} terms, "
+        f"{found.noise} of them noise>"
+    )
+    approximate = ClusterTable(found.ids, found.labels, found.clusters, False)
+    assert "approximate clusters" in repr(approximate)
+
+
+def test_notebooks_show_the_largest_clusters_with_escaped_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pyke.use.clusters.describe.SHOWN", 1)
+    hostile = "<script>alert(1)</script>"
+    trait = Trait(hostile, 0.5, 0.1, hostile)
+    clusters = [Cluster(n, hostile, 1, (trait,), trait if n else None, hostile) for n in range(3)]
+    ids = np.arange(3, dtype=np.int32)
+    shown = ClusterTable(ids, ids, clusters, True)._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; 50%" in shown
+    assert "… 2 more" in shown

@@ -39,7 +39,7 @@ def statements_in(embedding: Embedding) -> list[Triple]:
 
 
 def contexts(graph: list[Triple], term: str) -> set[tuple[str, str | None, bool]]:
-    """Roles and contexts of a term: predicate, other term or None, and whether it is the subject."""
+    """Roles and contexts of a term: predicate, other term or None, whether it is the subject."""
     ordinary = [triple for triple in graph if triple[1] != oracle.RDF_TYPE]
     as_subject = {(p, other, True) for s, p, o in ordinary if s == term for other in (o, None)}
     return as_subject | {
@@ -135,7 +135,7 @@ def test_blocks_of_triples_do_not_change_the_explanation(
 
 
 def test_a_hub_among_the_voters_needs_little_memory() -> None:
-    """It stands in all triples but a few; what it does not share with the term is never held one by one."""
+    """A hub in nearly all triples: contexts that it does not share with the term are not stored."""
     count = 100_000
     asked, hub, other, kind, uses, typing = range(count, count + 6)
     terms = Terms.of([*(f"e:{i}" for i in range(typing)), oracle.RDF_TYPE])
@@ -163,7 +163,7 @@ def test_a_hub_among_the_voters_needs_little_memory() -> None:
 
 
 def test_the_most_specific_context_comes_first(embedding: Embedding) -> None:
-    """Using one tool, which few do, says more than using any."""
+    """Few terms use this tool, and many use any tool."""
     why = embedding.explain("http://e/baker/0", 20)
     with_tool, any_tool = (
         next(shared for shared in why.shared if (shared.other is None) == is_role)
@@ -211,7 +211,7 @@ def test_a_graph_without_types_is_refused(tmp_path: Path) -> None:
 
 
 def test_neighbours_without_a_shared_role_do_not_vote() -> None:
-    """Michelle has only a type: nothing in common with anybody."""
+    """Michelle has only a type, and nothing in common with other terms."""
     father = pyke.embed(ROOT / "examples" / "father.ttl", dimensions=5)
     why = father.explain("http://example.com/father#michelle", 3)
     assert len(why.voters) == 3

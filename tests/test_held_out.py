@@ -18,7 +18,7 @@ from pyke.use.types.votes import TypeTable
 
 
 def named(graph: Graph, table: TypeTable) -> dict[str, set[str]]:
-    """The classes of each subject, as they are called in a graph; those without an id are left out."""
+    """Names of the classes of each subject; classes without an id are skipped."""
     return {
         graph.terms[s]: classes_of(graph, table, x)
         for x, s in enumerate(table.subjects.tolist())
@@ -93,7 +93,7 @@ def test_withheld_classes_are_kept_in_the_table() -> None:
 
 
 def test_the_ids_in_a_split_are_those_of_its_graph() -> None:
-    """Of classes, too: one that only the withheld had has no id any more, so that there is nothing to be mistaken for it."""
+    """A class that only withheld subjects had is not in the graph: its id is −1."""
     text = "".join(
         f"<e:x> <e:p> <e:{s}> .\n<e:{s}> <{RDF_TYPE}> <e:c{s % 3}> .\n" for s in range(30)
     )
@@ -115,7 +115,7 @@ def test_the_seed_determines_the_withheld_subjects() -> None:
 
 
 def test_a_subject_with_only_types_is_removed_and_scores_0() -> None:
-    """The hermit, in the split that asks it: all others stand upon their classes, so that they score 1."""
+    """The hermit is withheld. All other subjects have the vector of their class and score 1."""
     graph = graph_of(crafts())
     hermit = graph.terms.find("http://e/hermit")
     for seed in range(100):

@@ -1,4 +1,4 @@
-"""Which types are predicted: all that the votes give, those that are confident enough, and what cannot be asked."""
+"""Which types are predicted, which are kept, and which requests are refused."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def test_types_are_predicted_for_untyped_entities(
 
 def test_types_are_not_predicted_for_classes(tmp_path: Path) -> None:
     rdfs, owl = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"
-    classes = f"<http://e/uses> {TYPE} <{owl}ObjectProperty> .\n<http://e/baker> <{rdfs}subClassOf> <http://e/Top> .\n"
+    classes = f"<http://e/uses> {TYPE} <{owl}ObjectProperty> .\n"
+    classes += f"<http://e/baker> <{rdfs}subClassOf> <http://e/Top> .\n"
     classes += f"<http://e/Top> <{rdfs}subClassOf> <http://e/Root> .\n"
     without, with_classes = (
         embed(tmp_path, partly_typed() + more).predict_types(mu=MU, min_confidence=0)

@@ -56,8 +56,15 @@ def predictions(
     labels = {0: "Anna", 3: 'a person; ,\t"quoted"\n'}
     config = Config(type_predicate=type_predicate).as_dict()
     none = np.zeros((0, 3), np.int32)
-    embedding = Embedding(np.zeros((len(terms), 2), np.float32), Terms.of(terms), none[:, :2], none, Texts.of(labels.values()),
-                          np.array(list(labels), np.int32), {"config": config})  # fmt: skip
+    embedding = Embedding(
+        np.zeros((len(terms), 2), np.float32),
+        Terms.of(terms),
+        none[:, :2],
+        none,
+        Texts.of(labels.values()),
+        np.array(list(labels), np.int32),
+        {"config": config},
+    )
     return Predictions(
         embedding,
         subjects,
@@ -73,7 +80,7 @@ def predictions(
 
 
 def meant(found: Predictions) -> set[tuple[str, str, str]]:
-    """The triples that a file should have: those without blank nodes."""
+    """Triples that a file should contain: those without blank nodes."""
     return {
         (p.term, found.type_predicate, p.type)
         for p in found
@@ -209,7 +216,7 @@ def test_trig_has_the_triples_in_a_named_graph_and_reified_statements_in_the_def
 
 @pytest.mark.parametrize("ending", [".nt", ".ttl", ".trig"])
 def test_invalid_iris_are_skipped_in_rdf_and_counted(tmp_path: Path, ending: str) -> None:
-    """They come from tables, frames, and graphs that were read leniently; no reader would take them."""
+    """They come from tables, and from files that were read with errors. RDF readers refuse them."""
     names = [*HOSTILE, *BARE]
     terms = ["http://e/anna", "http://e/Person", *names]
     found = predictions(
@@ -337,9 +344,15 @@ def test_an_unwritable_path_is_refused(tmp_path: Path, name: str) -> None:
 
 def test_the_json_summary_has_all_counts() -> None:
     summary = predictions().as_dict()
-    assert {key: summary[key] for key in ("predictions", "subjects", "asked", "without_voters", "not_in_rdf", "mu")} == {
-        "predictions": 5, "subjects": 4, "asked": 9, "without_voters": 2, "not_in_rdf": 2, "mu": 3,
-    }  # fmt: skip
+    expected = {
+        "predictions": 5,
+        "subjects": 4,
+        "asked": 9,
+        "without_voters": 2,
+        "not_in_rdf": 2,
+        "mu": 3,
+    }
+    assert {key: summary[key] for key in expected} == expected
     assert [level["votes"] for level in summary["calibration"]["levels"]] == [1, 2, 3]
     assert sum(one["predictions"] for one in summary["classes"]) == 5
     json.dumps(summary)

@@ -55,7 +55,7 @@ def test_nearest_equals_a_full_sort_of_many_vectors() -> None:
 
 
 def test_the_oracle_predicts_types_as_computed_by_hand() -> None:
-    """Four members of S on a line. The nearest of the first two are each other; those of the last two, too."""
+    """Four typed subjects on a line: the first two are nearest neighbours, and the last two."""
     vectors, types = [[0.0], [1.0], [10.0], [11.0]], [{"a"}, {"a", "b"}, {"c"}, {"a"}]
     assert oracle.type_prediction(vectors, types, 1) == pytest.approx((2 * 0.5**0.5 + 0 + 0) / 4)
     # All three others: 2a + b + c, 2a + c, 3a + b, 2a + b + c.
@@ -63,9 +63,9 @@ def test_the_oracle_predicts_types_as_computed_by_hand() -> None:
     assert oracle.type_prediction(vectors, types, 3) == pytest.approx(sum(cosines) / 4)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Many queries
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def points_of(rows: list[list[float]]) -> Floats:
@@ -97,7 +97,7 @@ def test_many_queries_equal_a_plain_double_loop(
 
 @pytest.mark.parametrize("points", [511, 512, 513, 1100])
 def test_equally_distant_points_are_sorted_by_id_across_tiles(points: int) -> None:
-    """Points are looked at in blocks of 512."""
+    """A tile has 512 points."""
     rows = np.random.default_rng(points).integers(-1, 2, (points, 3)).astype(np.float32)
     plain = rows.tolist()
     found = search.nearest_of_many(rows, rows[:12], 60, np.arange(12), exact=True)
@@ -106,7 +106,7 @@ def test_equally_distant_points_are_sorted_by_id_across_tiles(points: int) -> No
 
 @pytest.mark.parametrize("dimensions", [1, 3, 4, 7, 50])
 def test_equal_points_have_equal_distances_at_any_position(dimensions: int) -> None:
-    """Loops that are unrolled, and their rests, must not round in two ways: ties would then go by place."""
+    """Unrolled loops and their remainders must round alike, or ties would depend on position."""
     rng = np.random.default_rng(dimensions)
     for points in (5, 30, 511, 1029):
         rows = np.repeat(rng.normal(size=(1, dimensions)).astype(np.float32), points, axis=0)
@@ -124,7 +124,7 @@ def cloud(points: int, dimensions: int, seed: int = 1) -> Floats:
 @pytest.mark.parametrize("dimensions", [1, 2, 16, 17, 40])
 @pytest.mark.parametrize("apart", [0, 30, 300])
 def test_skipped_points_are_too_distant(dimensions: int, apart: int) -> None:
-    """Heaps of points on whole numbers, some of them elsewhere in space: all distances are exact, and many are equal."""
+    """Heaps of points with integer coordinates: distances are exact, and many are equal."""
     rng = np.random.default_rng(dimensions + apart)
     heaps = apart * rng.integers(-1, 2, (7, dimensions))
     points = (heaps[rng.integers(0, 7, 1500)] + rng.integers(-2, 3, (1500, dimensions))).astype(
@@ -151,7 +151,7 @@ def test_queries_far_from_all_points_find_their_neighbours() -> None:
     ]
 
 
-def test_threads_and_sizes_of_groups_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_and_group_sizes_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = cloud(700, 9)
     results = []
     for tile, groups, threads in (
@@ -174,10 +174,10 @@ def test_the_numbers_of_points_and_queries_decide_whether_the_search_is_exact(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     vectors = cloud(50, 3)
-    monkeypatch.setattr(search, "FEW", 1)
-    monkeypatch.setattr(search, "EXACT_UP_TO", 50)
+    monkeypatch.setattr(search, "MAX_SINGLE", 1)
+    monkeypatch.setattr(search, "MAX_EXACT", 50)
     assert search.nearest_of_many(vectors, vectors, 3).exact
-    monkeypatch.setattr(search, "EXACT_UP_TO", 49)
+    monkeypatch.setattr(search, "MAX_EXACT", 49)
     assert not search.nearest_of_many(vectors, vectors, 3).exact
     assert search.nearest_of_many(vectors, vectors[:48], 3).exact
     assert search.nearest_of_many(vectors, vectors, 3, exact=True).exact
@@ -186,7 +186,7 @@ def test_the_numbers_of_points_and_queries_decide_whether_the_search_is_exact(
 def test_a_few_queries_are_answered_exactly_among_any_number_of_points(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(search, "EXACT_UP_TO", 1)
+    monkeypatch.setattr(search, "MAX_EXACT", 1)
     vectors = cloud(120, 3)
     plain = vectors.tolist()
     found = search.nearest_of_many(vectors, vectors[:100], 3, np.arange(100))
@@ -231,7 +231,7 @@ def test_threads_do_not_change_what_an_index_finds() -> None:
 def test_an_index_answers_a_single_query_like_many(
     queries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last block of five is of one, too."""
+    """The last of five blocks has one query."""
     monkeypatch.setattr(search, "ROWS_AT_ONCE", 4)
     vectors = cloud(300, 5)
     found = search.nearest_of_many(vectors, vectors[:queries], 3, np.arange(queries), exact=False)
@@ -244,10 +244,8 @@ def test_an_index_answers_a_single_query_like_many(
 
 
 @pytest.mark.parametrize("sample", [100, 5000])
-def test_the_recall_of_an_index_is_measured(
-    sample: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A poor index, so that there is something to miss."""
+def test_the_recall_of_an_index_is_measured(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A poor index misses some neighbours."""
     for name, value in (
         ("CONNECTIVITY", 3),
         ("EXPANSION_ADD", 4),
@@ -269,7 +267,7 @@ def test_the_recall_of_an_index_is_measured(
 
 
 def test_a_neighbour_at_the_same_distance_as_the_true_one_counts_as_found() -> None:
-    """Among points that are all the same, nobody can find wrong neighbours."""
+    """All points are equal: every neighbour is correct."""
     vectors = np.zeros((400, 4), np.float32)
     assert search.nearest_of_many(vectors, vectors, 5, np.arange(400), exact=False).recall == 1.0
 
@@ -299,7 +297,7 @@ def test_a_missing_index_library_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 class Counted(Progress):
-    """Hears how far a search is."""
+    """Records the reported progress."""
 
     def __init__(self) -> None:
         self.heard: list[int] = []

@@ -17,7 +17,8 @@ from pyke.cli.tables import print_table
 if TYPE_CHECKING:
     from pyke.core.tables import Columns
     from pyke.embedding.embedding import Embedding
-    from pyke.use.clusters.describe import Cluster, ClusterTable, Trait
+    from pyke.use.clusters.describe import Cluster, ClusterTable
+    from pyke.use.clusters.traits import Trait
 
 ROWS_AT_ONCE = 1 << 16
 SHOWN_CLUSTERS = 30

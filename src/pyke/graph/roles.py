@@ -29,6 +29,7 @@ from pyke.graph.graph import LITERAL, Graph
 SIDES = SUBJECT, OBJECT = 0, 1
 ANY = LITERAL
 
+Roles = NDArray[Any]
 Numbers = NDArray[np.int64]
 
 
@@ -36,7 +37,7 @@ class Occurrences(NamedTuple):
     """Terms on one side of some triples, with their roles and the terms on the other side."""
 
     terms: Ids
-    roles: Numbers
+    roles: Roles
     others: Ids  # ANY for a literal
 
 
@@ -69,20 +70,16 @@ def have_type_predicate(predicates: Ids, objects: Ids, type_predicate: int) -> N
     return stated
 
 
-def occurrences(columns: Sequence[Ids], side: int) -> Occurrences:
+def occurrences(columns: Sequence[NDArray[Any]], side: int) -> Occurrences:
     """Terms on one side of triples, in the order of the triples; literals are not terms.
 
-    `columns` are subjects, predicates and objects.
+    `columns` are subjects, predicates and objects. Roles have the dtype of the predicates.
     """
     subjects, predicates, objects = columns
     if side == SUBJECT:
-        return Occurrences(subjects, _roles(predicates, side), objects)
+        return Occurrences(subjects, 2 * predicates + side, objects)
     linked = objects != LITERAL
-    return Occurrences(objects[linked], _roles(predicates[linked], side), subjects[linked])
-
-
-def _roles(predicates: Ids, side: int) -> Numbers:
-    return 2 * predicates.astype(np.int64) + side
+    return Occurrences(objects[linked], 2 * predicates[linked] + side, subjects[linked])
 
 
 def roles_by_term(graph: Graph, type_predicate: str) -> tuple[Offsets, Ids]:
@@ -102,9 +99,9 @@ def roles_by_term(graph: Graph, type_predicate: str) -> tuple[Offsets, Ids]:
     return offsets, (keys % roles).astype(np.int32)
 
 
-def contexts(roles: Numbers, others: Ids | int, terms: int) -> Numbers:
+def contexts(roles: Roles, others: Ids | int, terms: int) -> Numbers:
     """Number of each context of a role and another term; `terms` is the number of all terms."""
-    return roles * (terms + 1) + (np.asarray(others, np.int64) + 1)
+    return roles.astype(np.int64) * (terms + 1) + (np.asarray(others, np.int64) + 1)
 
 
 def decode_role(role: Any) -> tuple[Any, Any]:

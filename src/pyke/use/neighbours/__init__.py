@@ -1,1 +1,1 @@
-"""Nearest neighbours."""
+"""Nearest neighbours of points: `search.py`."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pyke.core.compile import float_kernel, kernel
 
-TILE = 512  # points whose distances to one query are held at a time: they stay in the first-level cache
+TILE = 512  # points compared at a time: their distances stay in the first-level cache
 
 
 @float_kernel
@@ -21,14 +21,16 @@ def tile_squares(
     row: np.uintp,
     out: NDArray[np.float32],
 ) -> None:
-    """out[t] = |points[:, first + t] − query[row]|²; the points stand in columns, so that the loop over them uses vector instructions."""
+    """points (d, n), query (m, d) → out[t] = |points[:, first + t] − query[row]|².
+
+    Points are columns: the loop over them uses vector instructions.
+    """
     dimensions = np.uintp(points.shape[0])
     for t in range(size):
         out[np.uintp(t)] = np.float32(0)
     j = np.uintp(0)
-    while (
-        j + np.uintp(4) <= dimensions
-    ):  # four dimensions at a time: the sums are loaded and stored a quarter as often
+    # Four dimensions at a time: the sums are loaded and stored a quarter as often.
+    while j + np.uintp(4) <= dimensions:
         a, b = query[row, j], query[row, j + np.uintp(1)]
         c, d = query[row, j + np.uintp(2)], query[row, j + np.uintp(3)]
         for t in range(size):
@@ -46,11 +48,14 @@ def tile_squares(
 
 
 class Tiles(NamedTuple):
-    """Points in groups that lie close together. `leading` are the coordinates in which they differ most, and only serve to pass points over."""
+    """Points in groups that lie close together.
+
+    `leading` are the coordinates in which points differ most. They only serve to exclude points.
+    """
 
     rows: NDArray[np.float32]  # (n, d)
     leading: NDArray[np.float32]  # (l, n)
-    names: NDArray[np.int32]  # (n,): the point's number among those that the tiles were made of
+    names: NDArray[np.int32]  # (n,): number of the point before it was sorted into tiles
     starts: NDArray[np.int64]  # (tiles + 1,)
     low: NDArray[np.float32]  # (tiles, l): the box around a tile's leading coordinates
     high: NDArray[np.float32]
@@ -64,7 +69,7 @@ def _outside(
     leading: NDArray[np.float32],
     q: int,
 ) -> np.float32:
-    """The squared distance of a query from the box of a tile."""
+    """Squared distance of query q from the box of a tile."""
     total = np.float32(0)
     for j in range(low.shape[1]):
         gap = max(low[tile, j] - leading[q, j], leading[q, j] - high[tile, j], np.float32(0))
@@ -87,7 +92,7 @@ def _square(a: NDArray[np.float32], i: int, b: NDArray[np.float32], j: int) -> n
 def _insert(
     square: np.float32, name: int, filled: int, ids: NDArray[np.int32], squares: NDArray[np.float32]
 ) -> int:
-    """Puts a neighbour in its place among the `filled` nearest so far, equals by name; the number filled then."""
+    """Insert a neighbour among the `filled` nearest, ties by name; return how many there are."""
     k = ids.shape[0]
     if filled == k and (
         square > squares[k - 1] or (square == squares[k - 1] and name > ids[k - 1])
@@ -110,15 +115,16 @@ def nearest_in_tiles(
     queries: NDArray[np.float32],
     leading: NDArray[np.float32],
     own: NDArray[np.int64],
-    asked: NDArray[np.int64],
+    group: NDArray[np.int64],
     slack: np.float32,
     ids: NDArray[np.int32],
     squares: NDArray[np.float32],
 ) -> None:
-    """Rows `asked` of ids and squares (m, k): the names of the k nearest points of those queries, nearest first, ties by name.
+    """Tiles, queries (m, d) → rows `group` of ids and squares (m, k): the k nearest points.
 
-    Tiles are visited in the order given. What is left out is further than the k-th neighbour so far by the leading coordinates alone,
-    `slack` being more than these can be wrong by. The point own[q] is passed over.
+    Nearest first, ties by name; the point own[q] is skipped. Tiles are visited in the given order.
+    Points are excluded if their leading coordinates alone make them more distant than the k-th
+    neighbour so far. `slack` is larger than the rounding errors of these coordinates.
     """
     rows, columns, names, starts, low, high = (
         tiles.rows,
@@ -130,12 +136,12 @@ def nearest_in_tiles(
     )
     k = ids.shape[1]
     partial = np.empty(TILE, np.float32)
-    filled = np.zeros(asked.shape[0], np.int64)
-    limits = np.full(asked.shape[0], np.float32(np.inf))
+    filled = np.zeros(group.shape[0], np.int64)
+    limits = np.full(group.shape[0], np.float32(np.inf))
     for tile in visits:
         first, size = starts[tile], starts[tile + 1] - starts[tile]
-        for i in range(asked.shape[0]):
-            q = asked[i]
+        for i in range(group.shape[0]):
+            q = group[i]
             if _outside(low, high, tile, leading, q) > limits[i]:
                 continue
             tile_squares(columns, np.uintp(first), np.uintp(size), leading, np.uintp(q), partial)

@@ -1,4 +1,7 @@
-"""Nearest neighbours by Euclidean distance: vectors in, ids and distances out. Exact, or by an index with its recall measured."""
+"""Nearest neighbours by Euclidean distance: vectors in, ids and distances out.
+
+The search is exact, or approximate with a measured recall.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +20,35 @@ if TYPE_CHECKING:
     from pyke.use.neighbours._kernels import Tiles
 
 ROWS_AT_ONCE = 1 << 16
-ROWS_PER_PRODUCT = 64  # so few that BLAS takes one thread; several wait for one another by spinning, for seconds on a busy machine
-EXACT_UP_TO = 600_000  # points among which as many queries are answered exactly: a few minutes on two cores, less than an index takes
-FEW = 100  # queries that are answered one by one: looking at all points once for each takes less than putting them in order
-GROUPS_AT_ONCE = 64  # of queries, between two looks at the clock
-TILE = 512  # points or queries in a group, at most; not more than _kernels.TILE
-LEADING = 32  # coordinates that are looked at first
-RECALL_SAMPLE = 1_000  # queries asked again exactly
+# BLAS uses one thread for so few rows. On a busy machine several threads wait for each other.
+ROWS_PER_PRODUCT = 64
+# An exact search of this many queries among as many points takes a few minutes on two cores.
+MAX_EXACT = 600_000
+MAX_SINGLE = 100  # queries that are answered one by one, without sorting the points into tiles
+GROUPS_AT_ONCE = 64  # groups of queries between two reports of progress
+TILE = 512  # maximum number of points or queries in a group; at most _kernels.TILE
+LEADING = 32  # coordinates that are compared first
+RECALL_SAMPLE = 1_000  # queries of an approximate search that are repeated exactly
 
-LEAST_SIZE, GREATEST_SIZE = 1e-15, 1e15  # of the largest coordinate
+MIN_COORDINATE, MAX_COORDINATE = 1e-15, 1e15  # range of the largest coordinate
 
-# HNSW, as its authors name them: links per node, candidates while building and while searching.
+# HNSW, in the words of its authors: links per node, candidates while building and searching.
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 128
-BUILDING_THREADS = 1  # several link points in the order in which they happen to come, and the neighbours found differ from run to run
+# With several threads the links depend on their timing, and neighbours differ from run to run.
+BUILDING_THREADS = 1
 
 
 def nearest(vectors: Floats, query: Floats, k: int, without: int = -1) -> tuple[Ids, Floats]:
-    """The k rows closest to a query by Euclidean distance, nearest first, equals by id; row `without` is passed over."""
+    """Ids and distances of the k rows nearest to a query, nearest first, ties by id.
+
+    Row `without` is skipped.
+
+    Examples
+    --------
+    >>> ids, distances = nearest(np.eye(3, dtype=np.float32), np.ones(3, np.float32), k=2)
+    >>> ids.tolist()
+    [0, 1]
+    """
     query = np.asarray(query, np.float32)
     ids: Ids = np.zeros(0, np.int64)
     squares: Floats = np.zeros(0, np.float32)
@@ -56,12 +71,12 @@ def nearest(vectors: Floats, query: Floats, k: int, without: int = -1) -> tuple[
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The k nearest points of each query, nearest first. `recall` is the part of the true ones that is among them."""
+    """The k nearest points of each query, nearest first."""
 
     ids: Ids  # (queries, k)
     squares: Floats  # (queries, k): squared distances
     exact: bool
-    recall: float
+    recall: float  # the share of the true neighbours that was found; 1 if exact
 
 
 def nearest_of_many(
@@ -74,9 +89,29 @@ def nearest_of_many(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Neighbours:
-    """The k points nearest to each query; own[q] is the row of a point to be passed over (−1: none). Without k others, −1 and infinity follow.
+    """Find the k points nearest to each query.
 
-    Exact, or by usearch where queries × points are too many, unless `exact` says which; equally distant points come by id if exact.
+    Parameters
+    ----------
+    points, queries
+        Arrays of shape (number, dimensions).
+    k
+        Number of neighbours. If there are fewer, ids are −1 and distances infinite.
+    own
+        Row of the point to skip for each query, −1 for none.
+    exact
+        True for an exact search, False for an approximate one with usearch; by default the numbers
+        of queries and points decide. An exact search sorts equally distant points by id.
+    threads
+        Number of threads. The result does not depend on it.
+    progress
+        Receives progress reports.
+
+    Examples
+    --------
+    >>> points = np.arange(10, dtype=np.float32)[:, None]
+    >>> nearest_of_many(points, points[:2], k=2, own=np.arange(2)).ids.tolist()
+    [[1, 2], [0, 2]]
     """
     own = np.full(len(queries), -1, np.int64) if own is None else own
     size = max(
@@ -84,32 +119,30 @@ def nearest_of_many(
         for rows in (points, queries)
         for part in (rows.max(initial=0), -rows.min(initial=0))
     )
-    if not (size == 0 or LEAST_SIZE < size < GREATEST_SIZE):
+    if not (size == 0 or MIN_COORDINATE < size < MAX_COORDINATE):
         raise DataError(
-            f"the largest coordinate is {size:.3g}: squared distances would leave the range of 32-bit numbers. Scale the vectors."
+            f"the largest coordinate is {size:.3g}: squared distances are outside the range of "
+            "32-bit numbers. Scale the vectors."
         )
-    if k >= len(points) or (exact is None and len(queries) <= FEW):
+    if k >= len(points) or (exact is None and len(queries) <= MAX_SINGLE):
         return _one_by_one(points, queries, k, own)
-    search = (
-        _exactly
-        if (len(queries) * len(points) <= EXACT_UP_TO**2 if exact is None else exact)
-        else _by_index
-    )
+    if exact is None:
+        exact = len(queries) * len(points) <= MAX_EXACT**2
+    search = _exact_search if exact else _approximate_search
     return search(points, queries, k, own, threads, progress or Progress())
 
 
 def _one_by_one(points: Floats, queries: Floats, k: int, own: NDArray[np.int64]) -> Neighbours:
-    ids, squares = (
-        np.full((len(queries), k), -1, np.int32),
-        np.full((len(queries), k), np.inf, np.float32),
-    )
-    for query, passed_over, found, far in zip(queries, own.tolist(), ids, squares, strict=True):
-        near, distances = nearest(points, query, k, passed_over)
-        found[: len(near)], far[: len(near)] = near, distances**2
+    """Compare each query with all points, without compiled code."""
+    ids = np.full((len(queries), k), -1, np.int32)
+    squares = np.full((len(queries), k), np.inf, np.float32)
+    for row, (query, without) in enumerate(zip(queries, own.tolist(), strict=True)):
+        near, distances = nearest(points, query, k, without)
+        ids[row, : len(near)], squares[row, : len(near)] = near, distances**2
     return Neighbours(ids, squares, True, 1.0)
 
 
-def _exactly(
+def _exact_search(
     points: Floats,
     queries: Floats,
     k: int,
@@ -117,7 +150,7 @@ def _exactly(
     threads: int,
     progress: Progress,
 ) -> Neighbours:
-    """Compares every query with every point, but for those whose leading coordinates alone show that they are too far."""
+    """Compare every query with all points that are not excluded by their leading coordinates."""
     from pyke.use.neighbours._kernels import nearest_in_tiles  # loads Numba: half a second
 
     queries = np.ascontiguousarray(queries, np.float32)
@@ -126,26 +159,26 @@ def _exactly(
     leading = project_on(queries, middle, axes)
     groups = _leaves(leading)
     slack = np.float32(
-        1e-6 * np.sqrt(max(_greatest_square(points, middle), _greatest_square(queries, middle)))
+        1e-6 * np.sqrt(max(_largest_square(points, middle), _largest_square(queries, middle)))
     )
     ids, squares = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.float32)
 
-    def some(begin: int, end: int) -> None:
-        for asked in groups[begin:end]:
-            low, high = leading[asked].min(axis=0), leading[asked].max(axis=0)
+    def search(begin: int, end: int) -> None:
+        for group in groups[begin:end]:
+            low, high = leading[group].min(axis=0), leading[group].max(axis=0)
             gaps = np.maximum(0, np.maximum(tiles.low - high, low - tiles.high))
             visits = np.argsort(np.einsum("ij,ij->i", gaps, gaps), kind="stable")
-            nearest_in_tiles(tiles, visits, queries, leading, own, asked, slack, ids, squares)
+            nearest_in_tiles(tiles, visits, queries, leading, own, group, slack, ids, squares)
 
     for begin in range(0, len(groups), GROUPS_AT_ONCE):
         progress.advance(min(begin * TILE, len(queries) - 1))
         size = min(GROUPS_AT_ONCE, len(groups) - begin)
-        parallel_for(threads, size, lambda first, last, at=begin: some(at + first, at + last))  # type: ignore[misc]
+        parallel_for(threads, size, lambda first, last, at=begin: search(at + first, at + last))  # type: ignore[misc]
     return Neighbours(ids, squares, True, 1.0)
 
 
 def _tiles(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64]) -> Tiles:
-    """Points in tiles that lie close together."""
+    """Group points that lie close together."""
     from pyke.use.neighbours._kernels import Tiles
 
     leading = project_on(points, middle, axes)
@@ -169,9 +202,10 @@ def _tiles(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64
 def principal_axes(
     points: Floats, dimensions: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The middle of the points, and the directions in which they differ most, as columns; zeros where there are no more.
+    """Mean of the points, and the directions in which they differ most, as columns.
 
-    The sign of each direction is fixed, so that a figure looks the same every time.
+    The sign of each direction is fixed: a figure looks the same every time. Columns beyond the
+    number of dimensions are zero.
     """
     middle = points.mean(axis=0, dtype=np.float64)
     spread = np.zeros((len(middle), len(middle)))
@@ -185,7 +219,7 @@ def principal_axes(
 
 
 def project_on(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64]) -> Floats:
-    """The points, seen along some axes."""
+    """Coordinates of the points along some axes."""
     parts = [
         ((points[at : at + ROWS_AT_ONCE] - middle) @ axes).astype(np.float32)
         for at in range(0, len(points), ROWS_AT_ONCE)
@@ -193,7 +227,8 @@ def project_on(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.flo
     return np.concatenate(parts) if parts else np.zeros((0, axes.shape[1]), np.float32)
 
 
-def _greatest_square(points: Floats, middle: NDArray[np.float64]) -> float:
+def _largest_square(points: Floats, middle: NDArray[np.float64]) -> float:
+    """Largest squared distance of a point from the middle."""
     return max(
         (
             float(((points[at : at + ROWS_AT_ONCE] - middle) ** 2).sum(axis=1).max())
@@ -204,20 +239,21 @@ def _greatest_square(points: Floats, middle: NDArray[np.float64]) -> float:
 
 
 def _leaves(leading: Floats) -> list[NDArray[np.int64]]:
-    """Rows in groups of at most TILE: halves along the coordinate that varies most, and halves of these."""
+    """Rows in groups of at most TILE: halved along the coordinate with the largest variance."""
     leaves, waiting = [], [np.arange(len(leading))] if len(leading) else []
     while waiting:
         rows = waiting.pop()
         if len(rows) <= TILE:
             leaves.append(rows)
             continue
-        some = leading[rows]
-        order = np.argpartition(some[:, some.var(axis=0).argmax()], len(rows) // 2)
-        waiting += [rows[order[len(rows) // 2 :]], rows[order[: len(rows) // 2]]]
+        coordinates = leading[rows]
+        half = len(rows) // 2
+        order = np.argpartition(coordinates[:, coordinates.var(axis=0).argmax()], half)
+        waiting += [rows[order[half:]], rows[order[:half]]]
     return leaves
 
 
-def _by_index(
+def _approximate_search(
     points: Floats,
     queries: Floats,
     k: int,
@@ -225,45 +261,54 @@ def _by_index(
     threads: int,
     progress: Progress,
 ) -> Neighbours:
+    """Search with an HNSW index of usearch, and measure the recall on some queries."""
+    index = _index(points, k, len(queries), progress)
+    ids, squares = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.float32)
+    for begin in range(0, len(queries), ROWS_AT_ONCE):
+        progress.advance((len(queries) + begin) // 2)
+        part = slice(begin, begin + ROWS_AT_ONCE)
+        found = index.search(np.ascontiguousarray(queries[part]), k + 1, threads=threads)
+        # For a single query usearch returns one row.
+        keys, distances = np.atleast_2d(found.keys), np.atleast_2d(found.distances)
+        counts: Any = getattr(found, "counts", keys.shape[1])
+        if np.min(counts) < min(k + 1, len(points)):
+            raise DataError(
+                "the approximate search found fewer neighbours than it should; use `exact=True`"
+            )
+        ids[part], squares[part] = _without_own(keys.astype(np.int32), distances, own[part])
+    sample = np.linspace(0, len(queries) - 1, min(RECALL_SAMPLE, len(queries)), dtype=np.int64)
+    true = _exact_search(points, queries[sample], k, own[sample], threads, Progress())
+    # Another point at the same distance is as good.
+    is_near = squares[sample] <= true.squares[:, -1:] * 1.00001
+    return Neighbours(ids, squares, False, float(is_near.mean()) if len(sample) else 1.0)
+
+
+def _index(points: Floats, k: int, queries: int, progress: Progress) -> Any:
+    """Build the index. This takes about as long as the search and is half of the progress."""
     try:
         from usearch.index import Index
     except ImportError:
         raise MissingLibrary(
             "usearch", "approximate search among many points", "evaluate"
         ) from None
-    index = Index(ndim=points.shape[1], metric="l2sq", dtype="f32", connectivity=CONNECTIVITY,
-                  expansion_add=EXPANSION_ADD, expansion_search=max(EXPANSION_SEARCH, k + 1))  # fmt: skip
+    index = Index(
+        ndim=points.shape[1],
+        metric="l2sq",
+        dtype="f32",
+        connectivity=CONNECTIVITY,
+        expansion_add=EXPANSION_ADD,
+        expansion_search=max(EXPANSION_SEARCH, k + 1),
+    )
     for begin in range(0, len(points), ROWS_AT_ONCE):
-        progress.advance(
-            begin * len(queries) // (2 * len(points))
-        )  # building takes about as long as asking
+        progress.advance(begin * queries // (2 * len(points)))
         rows = np.ascontiguousarray(points[begin : begin + ROWS_AT_ONCE])
-        index.add(
-            np.arange(begin, begin + len(rows), dtype=np.uint64), rows, threads=BUILDING_THREADS
-        )
-    ids, squares = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.float32)
-    for begin in range(0, len(queries), ROWS_AT_ONCE):
-        progress.advance((len(queries) + begin) // 2)
-        part = slice(begin, begin + ROWS_AT_ONCE)
-        found = index.search(np.ascontiguousarray(queries[part]), k + 1, threads=threads)
-        keys, far = (
-            np.atleast_2d(found.keys),
-            np.atleast_2d(found.distances),
-        )  # of one query, usearch gives one row
-        counts: Any = getattr(found, "counts", keys.shape[1])
-        if np.min(counts) < min(k + 1, len(points)):
-            raise DataError(
-                "the index found fewer neighbours than asked for; ask for exact ones (--exact)"
-            )
-        ids[part], squares[part] = _without_own(keys.astype(np.int32), far, own[part])
-    asked = np.linspace(0, len(queries) - 1, min(RECALL_SAMPLE, len(queries)), dtype=np.int64)
-    furthest = _exactly(points, queries[asked], k, own[asked], threads, Progress()).squares[:, -1:]
-    as_near = squares[asked] <= furthest * 1.00001  # another of equally near points is as good
-    return Neighbours(ids, squares, False, float(as_near.mean()) if len(asked) else 1.0)
+        keys = np.arange(begin, begin + len(rows), dtype=np.uint64)
+        index.add(keys, rows, threads=BUILDING_THREADS)
+    return index
 
 
 def _without_own(ids: Ids, squares: Floats, own: NDArray[np.int64]) -> tuple[Ids, Floats]:
-    """k + 1 columns → k: without the query's own point, or without the last."""
+    """k + 1 columns → k: drop the query's own point, or else the last one."""
     is_own = ids == own[:, None]
     is_own[:, -1] |= ~is_own.any(axis=1)
     return ids[~is_own].reshape(len(ids), -1), squares[~is_own].reshape(len(ids), -1)

@@ -199,8 +199,11 @@ def _occurrences(e: Embedding, triples: Ids) -> Iterator[tuple[Ids, Numbers]]:
     for begin in range(0, max(1, len(triples)), TRIPLES_AT_ONCE):
         some = triples[begin : begin + TRIPLES_AT_ONCE]
         some = some[~have_type_predicate(some[:, 1], some[:, 2], type_predicate)]
+        subjects, predicates, objects = some.T
         for side in SIDES:
-            terms, roles, others = occurrences(list(some.T), side)
+            terms, roles, others = occurrences(
+                (subjects, predicates.astype(np.int64), objects), side
+            )
             yield terms, contexts(roles, ANY, len(e))
             yield terms, contexts(roles, others, len(e))
 
