@@ -234,7 +234,7 @@ def test_the_reliability_table_shows_how_often_predictions_are_correct() -> None
     assert table.rows[0] == ["3 of 3", "50", "0.900", f"{46 / 52:.3f}", "0.900", f"{45 / 64:.3f}"]
     assert table.rows[1][1:3] == ["0", "–"]
     assert table.rows[2][-2:] == [f"{55 / 90:.3f}", f"{55 / 64:.3f}"]
-    assert "The 64 types of 60 subjects were withheld" in table.note
+    assert "64 types were withheld from 60 subjects" in table.note
 
 
 @pytest.mark.parametrize("mu", [1, 10, 50])

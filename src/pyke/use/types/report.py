@@ -43,7 +43,7 @@ def reliability_table(calibration: Calibration) -> Table:
         "recall at this many votes or more",
     ]
     note = (
-        f"The {c.types:,} types of {c.subjects:,} subjects were withheld before the embedding, "
+        f"{c.types:,} types were withheld from {c.subjects:,} subjects before the embedding, "
         "and then predicted."
     )
     return Table("How often predictions are correct", columns, rows, note)
