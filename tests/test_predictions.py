@@ -389,5 +389,5 @@ def test_pandas_gets_a_row_for_each_prediction() -> None:
 
 def test_a_missing_pandas_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingLibrary, match=r"pyke-embeddings\[pandas\]"):
+    with pytest.raises(MissingLibrary, match="needs pandas"):
         predictions().to_pandas()

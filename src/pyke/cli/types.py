@@ -78,8 +78,8 @@ def types(
         _explain(embedding, explain, prefix or [], mu, as_json)
         return
     from pyke.use.reports import check_report, write_report
-    from pyke.use.types.report import reliability_figure, reliability_table
     from pyke.use.types.predict import predict_types
+    from pyke.use.types.report import reliability_figure, reliability_table
     from pyke.use.types.write import check_target
 
     if output:  # before the work

@@ -57,7 +57,7 @@ def states_type(graph: Graph, type_predicate: str) -> NDArray[np.bool_]:
     >>> import pyke
     >>> graph = pyke.embed("examples/father.ttl", dimensions=10).graph()
     >>> int(states_type(graph, "http://www.w3.org/1999/02/22-rdf-syntax-ns#type").sum())
-    16
+    10
     """
     found = np.flatnonzero(graph.predicates == graph.terms.find(type_predicate))
     position = int(found[0]) if len(found) else -1

@@ -168,15 +168,3 @@ def clusters_of_tree(tree: SpanningTree, min_cluster_size: int) -> Ids:
     labels = np.empty(clusters, np.int64)
     _kernels.select_clusters(parents[:clusters], scores[:clusters], labels)
     return np.append(labels, NOISE)[cluster_of[:points]].astype(np.int32)
-
-
-def warm_up() -> None:
-    """Compile the kernels of clustering by clustering a few points.
-
-    Examples
-    --------
-    >>> warm_up()
-    """
-    points = np.repeat(np.eye(2, dtype=np.float32), 60, axis=0)
-    for exact in (True, False):
-        hdbscan(points, exact=exact)

@@ -138,8 +138,8 @@ def explain(embedding: Embedding, term: str, mu: int = REFERENCE_MU) -> Explanat
     --------
     >>> import pyke
     >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
-    >>> explain(e, "http://example.com/father#anna", mu=2).votes[0].votes
-    2
+    >>> explain(e, "http://example.com/father#anna", mu=3)
+    <Explanation of http://example.com/father#anna: http://example.com/father#male (2 of 3 votes)>
     """
     e, own = embedding, embedding.lookup().find(term)
     table = TypeTable.of(e.types)
