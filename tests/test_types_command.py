@@ -198,7 +198,7 @@ def test_an_unknown_term_is_refused_with_what_may_be_meant(
         (("-o", "folder.nt"), 73, "is no file"),
         (("-o", "there.nt/found.nt"), 74, "cannot write"),
         (("-o", "found.rdf"), 2, ".trig"),
-        (("--report", "report.txt"), 2, "ending"),
+        (("--report", "report.txt"), 2, "extensions"),
         (("--report", "there.html"), 73, "--force"),
         (("--min-confidence", "80"), 2, "from 0 to 1"),
         (("--precision", "nan"), 2, "from 0 to 1"),
