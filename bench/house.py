@@ -2,9 +2,10 @@
 
 `python bench/house.py --repo OLD --python OLD/.venv/bin/python` prints both side by side. Entries
 are the modules and folders of src/pyke. Levels are the longest chain of imports between entries;
-methods of the embedding that import what builds on it do not count. Seconds are those of complete processes, median of --runs; runs of both
-repositories alternate. `load + nearest` uses an embedding of iswc. Targets: at most 12 entries,
-files of 400 lines, functions of 60 lines, and 0.15 s for `pyke --help`.
+methods of the embedding that import what builds on it do not count. Seconds are those of complete
+processes, median of --runs; runs of both repositories alternate. `load + nearest` uses an embedding
+of iswc. Targets: at most 12 entries, files of 400 lines, functions of 60 lines, and 0.15 s for
+`pyke --help`.
 """
 
 from __future__ import annotations

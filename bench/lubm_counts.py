@@ -61,7 +61,7 @@ def main() -> None:
                 "graph": f"LUBM{size}",
                 **dict(
                     zip(
-                        ("triples (|G|)", "terms (|V|)", "typed (|S|)", "classes (|C|)"),
+                        ("triples", "terms", "typed subjects", "classes"),
                         found,
                         strict=True,
                     )
@@ -75,10 +75,10 @@ def main() -> None:
     common.finish(
         {
             "graph": "",
-            "triples (|G|)": ",",
-            "terms (|V|)": ",",
-            "typed (|S|)": ",",
-            "classes (|C|)": ",",
+            "triples": ",",
+            "terms": ",",
+            "typed subjects": ",",
+            "classes": ",",
             "paper": "",
             "seconds": ".0f",
         },

@@ -165,7 +165,7 @@ def main() -> None:
         row for row in rows if row["program"].startswith("pyke") and row["× usearch"] > MAX_RATIO
     ]
     misses = [
-        f"{row['way']} takes {row['× usearch']:.1f} times as long as usearch directly"
+        f"{row['program']} takes {row['× usearch']:.1f} times as long as usearch directly"
         for row in slow
     ]
     columns = {

@@ -376,7 +376,7 @@ def test_a_library_that_cannot_be_loaded_is_named(
     )
     assert run.returncode == 0
     assert (
-        "Word2Vec needs gensim, which is not installed: pip install 'pyke-embeddings[baselines]'"
+        "Word2Vec needs gensim, which is not installed. Run pip install '.[baselines]'"
         in run.stderr
     )
     assert "Traceback" not in run.stderr
@@ -647,8 +647,8 @@ def test_the_report_can_be_a_figure(
     [
         (("--methods", "pyke,transh"), 2, "no method 'transh'; there are: pyke"),
         (("--methods", ","), 2, "is empty; name at least one method"),
-        (("--time-limit", "soon"), 2, "'soon' is no time"),
-        (("--time-limit", "0s"), 2, "no time"),
+        (("--time-limit", "soon"), 2, "invalid duration 'soon'"),
+        (("--time-limit", "0s"), 2, "invalid duration '0s'"),
         (("--held-out", "0"), 2, "between 0 and 1"),
         (("--held-out", "1"), 2, "between 0 and 1"),
         (("--mu", "abc"), 2, "--mu is 'abc'"),

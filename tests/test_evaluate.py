@@ -219,7 +219,7 @@ def test_the_command_gives_a_directory_and_its_files_the_same_scores(
 def test_settings_for_an_existing_embedding_are_rejected(pyke: Command, directory: Path) -> None:
     run = pyke("evaluate", directory, "--dimensions", "8", "--seed", "3")
     assert run.returncode == 2
-    assert "--dimensions, --seed would change nothing" in run.stderr
+    assert "--dimensions, --seed would have no effect" in run.stderr
 
 
 def test_the_command_prints_tables_and_writes_a_page(
@@ -313,11 +313,11 @@ def test_options_select_the_measures(pyke: Command, typed: Path) -> None:
         (("untyped",), 65, "no subject has a type"),
         (("missing.nt",), 66, "missing.nt"),
         (("good.nt", "--config", "missing.toml"), 66, "missing.toml"),
-        (("good.nt", "--config", "good.nt"), 2, "not TOML"),
-        (("good.nt", "--config", "unknown.toml"), 2, "there is no parameter 'kk'"),
+        (("good.nt", "--config", "good.nt"), 2, "invalid TOML"),
+        (("good.nt", "--config", "unknown.toml"), 2, "unknown setting 'kk'"),
         (("good.nt", "--config", "bad.toml"), 2, "k is 0"),
         (("good.nt", "--config", "switch.toml"), 2, "rescale"),
-        (("good.nt", "--config", "number.toml"), 2, "type_predicate"),
+        (("good.nt", "--config", "number.toml"), 2, "--type-predicate is 5"),
         (("good.nt", "--config", "list.toml"), 2, "similarity"),
         (("good.nt", "--report", "x.xyz"), 2, "png, svg, pdf"),
         (("good.nt", "--report", "good.nt/x.html"), 74, "cannot write"),

@@ -383,7 +383,7 @@ def test_an_existing_file_is_replaced_only_with_force(tmp_path: Path) -> None:
 def test_the_command_writes_a_file_and_reports_its_speed(pyke: Command, tmp_path: Path) -> None:
     run = pyke("lubm", 3, "-o", tmp_path / "three.nt", "--header")
     assert run.returncode == 0, run.stderr
-    assert "348,012 lines of LUBM(3) in " in run.stdout
+    assert "Wrote 348,012 lines of LUBM(3) to" in run.stdout
     assert "M lines/s" in run.stdout
     assert sha([(tmp_path / "three.nt").read_bytes()]) == HASHES[Universities(3)]["H1"]
 
@@ -415,13 +415,13 @@ def test_the_command_prints_json(pyke: Command, tmp_path: Path) -> None:
 def test_the_command_writes_only_the_text_to_standard_output() -> None:
     run = process("lubm", "1", "-o", "-", "--no-literals")
     assert sha([run.stdout.encode()]) == HASHES[Universities(1)]["H3"]
-    assert "69,995 lines of LUBM(1) in standard output" in run.stderr
+    assert "Wrote 69,995 lines of LUBM(1) to standard output" in run.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("0", "-o", "x.nt"), 2, "is 0; it must be an integer from 1"),
+        (("0", "-o", "x.nt"), 2, "N is 0; it must be an integer from 1"),
         (("1", "-o", "x.nt", "--seed", "2147483648"), 2, "seed"),
         (("1", "-o", "x.nt", "--index", "-1"), 2, "index"),
         (("1", "-o", "x.nt", "--ontology", "http://e/a b"), 2, "ontology"),

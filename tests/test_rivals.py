@@ -193,7 +193,9 @@ def test_a_missing_library_is_named(
 ) -> None:
     # The method imports this module; gensim itself may be loaded already.
     monkeypatch.setitem(sys.modules, "gensim.models", None)
-    with pytest.raises(MissingLibrary, match=r"RDF2Vec needs gensim.*pyke-embeddings\[baselines\]"):
+    with pytest.raises(
+        MissingLibrary, match=r"RDF2Vec needs gensim.*pip install '\.\[baselines\]'"
+    ):
         process.main("rdf2vec", str(kept), str(tmp_path / "out"), SETTINGS)
 
 

@@ -73,7 +73,7 @@ def test_the_points_cover_the_space_on_a_logarithmic_scale() -> None:
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.stats", None)
-    with pytest.raises(MissingLibrary, match=r"tuning needs scipy.*pyke-embeddings\[evaluate\]"):
+    with pytest.raises(MissingLibrary, match=r"tuning needs scipy.*pip install '\.\[evaluate\]'"):
         settings(4, 0)
 
 
@@ -292,7 +292,7 @@ class _Half:
         (("--mu", "50"), 65, "only 49 typed subjects"),
         (("-o", "taken.toml"), 73, "--force"),
         (("--config", "missing.toml"), 66, "missing.toml"),
-        (("--config", "taken.toml"), 2, "there is no parameter 'kk'"),
+        (("--config", "taken.toml"), 2, "unknown setting 'kk'"),
         (("--report", "x.xyz"), 2, "png, svg, pdf"),
         (("--report", "taken.html"), 73, "--force"),
         (("-o", "taken.toml/x.toml"), 74, "cannot write"),

@@ -7,6 +7,8 @@ import re
 # Parameters of the Python functions whose options have another name.
 _OPTIONS = {
     "added": "FILES",
+    "count": "N",
+    "fraction": "--held-out",
     "graphs": "--graph",
     "literals=False": "--no-literals",
     "only_untyped=False": "--also-typed",
