@@ -427,7 +427,7 @@ def test_the_command_writes_only_the_text_to_standard_output() -> None:
         (("1", "-o", "x.nt", "--ontology", "http://e/a b"), 2, "ontology"),
         (("1", "-o", "x.nt", "--threads", "-1"), 2, "threads"),
         (("1", "-o", "taken"), 73, "--force"),
-        (("1", "-o", "."), 73, "is no file"),
+        (("1", "-o", "."), 73, "is not a file"),
         (("1", "-o", "taken/x.nt"), 74, "cannot write"),
         (("1",), 2, "--output"),
     ],
