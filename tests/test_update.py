@@ -173,7 +173,7 @@ def test_ids_out_of_range_are_reported_as_damage(
     ids = np.array(getattr(before, name))
     ids.flat[-1] = stranger
     damaged: dict[str, Any] = {name: ids}
-    with pytest.raises(DamagedStore, match="not there"):
+    with pytest.raises(DamagedStore, match="ids of missing terms"):
         update(replace(before, **damaged), newcomers)
 
 
