@@ -404,7 +404,7 @@ def test_an_embedding_without_clusters_is_an_error_with_advice(
     [
         ((), 2, "--output"),
         (("-o", "t.xlsx"), 2, ".parquet"),
-        (("-o", "-"), 2, "to files"),
+        (("-o", "-"), 2, "must be files"),
         (("-o", "t.csv", "--summary", "s.txt"), 2, "s.txt"),
         (("-o", "kept.csv"), 73, "--force"),
         (("-o", "t.csv", "--summary", "kept.csv"), 73, "--force"),

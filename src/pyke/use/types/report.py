@@ -49,8 +49,8 @@ def reliability_table(calibration: Calibration) -> Table:
     return Table("How often predictions are correct", columns, rows, note)
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.3f}" if whole else "–"
+def _share(part: int, total: int) -> str:
+    return f"{part / total:.3f}" if total else "–"
 
 
 def reliability_figure(calibration: Calibration) -> Any:
