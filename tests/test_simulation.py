@@ -280,7 +280,7 @@ def test_divergence_is_an_error_with_the_iteration_and_a_remedy(law: str) -> Non
     config = Config(
         dimensions=4, mass="unit", repulsion=law, energy_release=1e-3, epsilon=0, k=45, threads=1
     )
-    with pytest.raises(DivergedError, match=r"in iteration [1-9]\d*\. .*--mass stiffness"):
+    with pytest.raises(DivergedError, match=r"in iteration [1-9]\d*: .*`mass=.stiffness.`"):
         simulate(*forces_of(random_text(60, 200, 3), config), config, SILENT)
 
 

@@ -1,1 +1,1 @@
-"""What every stage needs: files, inputs, threads, progress, memory, compilation, hashing, random numbers."""
+"""Shared by all stages: files, inputs, threads, memory, compilation, hashing, random numbers."""

@@ -1,4 +1,4 @@
-"""Array types and the sparse containers that stages pass to one another."""
+"""Array types, and the sparse containers that stages exchange."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Floats = NDArray[np.float32]
 
 
 def positions(ids: NDArray[np.integer[Any]], among: Ids) -> Offsets:
-    """Where each id stands in an ascending array; −1 if it does not."""
+    """The position of each id in an ascending array, or −1."""
     at = np.minimum(np.searchsorted(among, ids), len(among) - 1)
     return np.where(among[at] == ids, at, -1) if len(among) else at
 
 
 def ranges(starts: NDArray[np.integer[Any]], sizes: NDArray[np.integer[Any]]) -> Offsets:
-    """start, start + 1, … of each range, one behind the other."""
+    """start, start + 1, … of each range, concatenated."""
     ends = np.cumsum(sizes, dtype=np.int64)
     moved = np.repeat(starts - (ends - sizes), sizes)
     return moved + np.arange(len(moved))
@@ -32,7 +32,7 @@ def ranges(starts: NDArray[np.integer[Any]], sizes: NDArray[np.integer[Any]]) ->
 
 @dataclass(frozen=True)
 class Matrix:
-    """A sparse matrix by rows: row x has columns[offsets[x] : offsets[x + 1]]."""
+    """A sparse matrix in CSR form: row x has columns[offsets[x] : offsets[x + 1]]."""
 
     offsets: Offsets
     columns: Ids
@@ -46,15 +46,18 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Repellers:
-    """N(x): the rows of a block share a pool of particles; members[x] are positions in the pool of x's block, `counts[x]` of them."""
+    """Repelling particles N(x). Blocks of BLOCK_ROWS particles share a pool to draw from.
+
+    The first counts[x] entries of members[x] are positions in the pool of x's block.
+    """
 
     pool_offsets: Offsets
     pool: Ids
-    members: NDArray[np.unsignedinteger[Any]]  # (particles, greatest count)
+    members: NDArray[np.unsignedinteger[Any]]  # (particles, maximum count)
     counts: NDArray[np.uint16]
 
     def of(self, particle: int, block_rows: int) -> Ids:
-        """The particles that repel one."""
+        """The particles that repel a particle."""
         start = self.pool_offsets[particle // block_rows]
         members: Ids = self.pool[
             start + self.members[particle, : self.counts[particle]].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Compiled counting."""
+"""Compiled loop that counts ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled hash table from terms to dense ids, in order of first appearance."""
+"""Compiled hash table from terms to ids 0, 1, … in order of first appearance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from pyke.core.compile import kernel
 
 
 class Dictionary(NamedTuple):
-    """Open addressing over term hashes. size = (terms, bytes); table entries are tag << 32 | id, or −1."""
+    """Hash table with open addressing. Arrays grow in Python; `size` is (terms, bytes) in use.
+
+    A table entry is tag << 32 | id, or −1 if it is free. The tag holds the upper bits of the hash.
+    """
 
     size: NDArray[np.int64]
     table: NDArray[np.int64]
@@ -28,7 +31,10 @@ NEWLINE = np.uint8(10)
 
 @kernel
 def mix(value: np.uint64) -> np.uint64:
-    """uint64 → uint64: the finaliser of splitmix64, a bijection in which every input bit flips half of the output's."""
+    """uint64 → uint64: the finaliser of splitmix64.
+
+    A bijection; each input bit flips half of the output bits on average.
+    """
     z = np.uint64(value)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -37,7 +43,7 @@ def mix(value: np.uint64) -> np.uint64:
 
 @kernel
 def hash_bytes(text: Bytes, start: int, stop: int, seed: np.uint64) -> np.uint64:
-    """text[start:stop] → its unfinished hash, which the scanners below compute while they read."""
+    """text[start:stop] → its hash before `mix`; the scanners compute the same while they read."""
     h = np.uint64(seed)
     for i in range(start, stop):
         h = (h ^ np.uint64(text[i])) * FNV
@@ -47,7 +53,8 @@ def hash_bytes(text: Bytes, start: int, stop: int, seed: np.uint64) -> np.uint64
 @kernel
 def same_bytes(a: Bytes, i: int, b: Bytes, j: int, length: int) -> bool:
     """Whether a[i : i + length] equals b[j : j + length]."""
-    # Unsigned positions (Numba looks whether signed ones are negative) and no way out of the loop: so it becomes vector instructions.
+    # Unsigned indices (Numba checks signed ones for wraparound) and no early exit let the compiler
+    # use vector instructions.
     x, y = np.uintp(i), np.uintp(j)
     different = np.uint8(0)
     for k in range(length):
@@ -57,7 +64,10 @@ def same_bytes(a: Bytes, i: int, b: Bytes, j: int, length: int) -> bool:
 
 @kernel
 def find_or_add(dictionary: Dictionary, text: Bytes, start: int, stop: int, h: np.uint64) -> int:
-    """The id of text[start:stop], whose finished hash is h; new terms get the next id. Needs room for one more."""
+    """The id of text[start:stop], which has the hash h; a new term gets the next id.
+
+    The arrays need room for one more term.
+    """
     table, hashes, offsets, blob = (
         dictionary.table,
         dictionary.hashes,
@@ -96,7 +106,7 @@ def find_or_add(dictionary: Dictionary, text: Bytes, start: int, stop: int, h: n
 
 @kernel
 def rehash(dictionary: Dictionary) -> None:
-    """Fills the (all −1) table anew from the stored hashes."""
+    """Fill an empty table (all −1) from the stored hashes."""
     table = dictionary.table
     mask = np.uint64(table.shape[0] - 1)
     for i in range(dictionary.size[0]):
@@ -108,11 +118,11 @@ def rehash(dictionary: Dictionary) -> None:
 
 
 @kernel
-def merge_terms(local: Dictionary, whole: Dictionary, ids: NDArray[np.int32]) -> None:
-    """ids[i] = id in `whole` of the i-th term of `local`, which is added where it is new."""
+def merge_terms(local: Dictionary, merged: Dictionary, ids: NDArray[np.int32]) -> None:
+    """Add the terms of `local` to `merged`; ids[i] = the id in `merged` of the i-th term."""
     for i in range(local.size[0]):
         ids[i] = find_or_add(
-            whole, local.blob, local.offsets[i], local.offsets[i + 1] - 1, local.hashes[i]
+            merged, local.blob, local.offsets[i], local.offsets[i + 1] - 1, local.hashes[i]
         )
 
 
@@ -126,7 +136,7 @@ def _tail(blob: Bytes, start: int, stop: int, seed: np.uint64) -> np.uint64:
 
 @kernel
 def hash_terms(dictionary: Dictionary, seed: np.uint64, tails: NDArray[np.bool_]) -> None:
-    """Fills the hashes of terms that are there already, and marks those of their last few bytes."""
+    """Fill the hashes of stored terms, and mark the hashes of their last bytes in `tails`."""
     mask = np.uint64(tails.shape[0] - 1)
     for i in range(dictionary.size[0]):
         start, stop = dictionary.offsets[i], dictionary.offsets[i + 1] - 1
@@ -145,7 +155,10 @@ def find_terms(
     end: int,
     ids: NDArray[np.int32],
 ) -> None:
-    """Terms begin … end of another list → ids[i] = the id of the i-th in the dictionary, or −1; most of those are told by their tail."""
+    """Terms begin … end of another list → ids[i] = the id in the dictionary, or −1.
+
+    Most unknown terms are detected by the hash of their last bytes alone.
+    """
     mask, tails_mask = np.uint64(dictionary.table.shape[0] - 1), np.uint64(tails.shape[0] - 1)
     for i in range(begin, end):
         ids[i] = -1

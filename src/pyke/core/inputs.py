@@ -1,4 +1,4 @@
-"""Open inputs: decompression with limits, and reading ahead in a thread."""
+"""Open inputs: decompression with limits, and a thread that reads ahead."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ from typing import Any, BinaryIO, Protocol
 
 from pyke.errors import DataError, NoInput
 
-# A text file of triples packs 5 to 50-fold; 10 GB of zeros pack 1000-fold. Small files may be as repetitive as they like.
+# Compression shrinks triples by a factor of 5 to 50, zeros by a factor of 1000.
 MAX_RATIO = 400
-
-RATIO_APPLIES_FROM = 1 << 30
+RATIO_APPLIES_FROM = 1 << 30  # bytes; small files may be very repetitive
 
 
 class ByteSource(Protocol):
-    """Anything bytes are read from."""
+    """An object with a `read` method."""
 
     def read(self, size: int = -1, /) -> bytes:
-        """At most `size` bytes; none at the end."""
+        """Read at most `size` bytes; no bytes at the end."""
 
 
-class _Counted:
-    """A source that knows how much was read."""
+class _CountingSource:
+    """A source that counts the bytes read from it."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
@@ -43,13 +42,13 @@ class _Counted:
         self.count += len(data)
         return data
 
-    # gzip, bz2 and lzma ask for these, and never go back in what they read once
+    # gzip, bz2 and lzma call this; they never seek in what they decompress once.
     def seekable(self) -> bool:
         return False
 
 
 class _Zstd:
-    """Frames of Zstandard, one behind the other; unlike its own reader this one notices a missing end."""
+    """Decompresses Zstandard frames; unlike zstandard's own reader it detects a missing end."""
 
     def __init__(self, source: ByteSource) -> None:
         import zstandard
@@ -57,22 +56,21 @@ class _Zstd:
         self._source = source
         self._new_frame = zstandard.ZstdDecompressor().decompressobj
         self._frame: Any = None
-        self._rest = b""  # compressed, behind the end of a frame
+        self._unused = b""  # compressed data after the end of a frame
         self._ready = b""
 
     def read(self, size: int = -1, /) -> bytes:
         while not self._ready:
-            packed = self._rest or self._source.read(
-                1 << 12
-            )  # little at once: it may unpack to very much
+            # Small pieces: they may decompress to very large ones.
+            packed = self._unused or self._source.read(1 << 12)
             if not packed:
                 if self._frame is not None:
                     raise EOFError
                 return b""
             self._frame = self._frame or self._new_frame()
-            self._ready, self._rest = self._frame.decompress(packed), b""
+            self._ready, self._unused = self._frame.decompress(packed), b""
             if self._frame.eof:
-                self._rest, self._frame = self._frame.unused_data, None
+                self._unused, self._frame = self._frame.unused_data, None
         data = self._ready if size < 0 else self._ready[:size]
         self._ready = self._ready[len(data) :]
         return data
@@ -95,7 +93,7 @@ def _open(name: str) -> BinaryIO:
 
 
 class Input:
-    """An opened input: decompressed bytes, and how far it has been read. Use it in a `with` block."""
+    """Context manager: an opened input, decompressed, with the number of bytes read so far."""
 
     def __init__(self, name: str, compression: str | None) -> None:
         self.name = name
@@ -108,7 +106,7 @@ class Input:
             raise NoInput(f"cannot open {name}: {error.strerror or error}") from None
         if name == "-" and compression is None and isinstance(self._file, io.BufferedReader):
             compression = _compression_in(self._file.peek(6))
-        self._raw = _Counted(self._file)
+        self._raw = _CountingSource(self._file)
         self._decompressed = 0
         self._data: ByteSource = (
             _DECOMPRESSORS[compression](self._raw) if compression else self._raw
@@ -117,29 +115,31 @@ class Input:
 
     @property
     def consumed(self) -> int:
-        """Bytes taken from the file itself."""
+        """Bytes read from the file, before decompression."""
         return self._raw.count
 
     def read(self, size: int = -1, /) -> bytes:
-        """Decompressed bytes. A damaged archive, or one that unpacks without end, is a DataError."""
+        """Decompressed bytes. A damaged file or a decompression bomb is a DataError."""
         try:
             data = self._data.read(size)
         except EOFError:
             raise DataError(
-                f"{self.name} ends too early: the {self._compression} file was cut off. Fetch it again."
+                f"{self.name} is incomplete: the {self._compression} file ends too early. "
+                "Download it again."
             ) from None
         except (OSError, zlib.error, lzma.LZMAError) as error:
-            raise DataError(f"{self.name} cannot be decompressed: {error}") from None
-        except Exception as error:  # zstandard has an error type of its own
+            raise DataError(f"cannot decompress {self.name}: {error}") from None
+        except Exception as error:  # zstandard is imported only when needed
             if type(error).__module__.startswith("zstandard"):
-                raise DataError(f"{self.name} cannot be decompressed: {error}") from None
+                raise DataError(f"cannot decompress {self.name}: {error}") from None
             raise
         self._decompressed += len(data)
-        if self._compression and self._decompressed > max(
-            RATIO_APPLIES_FROM, MAX_RATIO * self._raw.count
-        ):
-            raise DataError(f"{self.name} unpacks to more than {MAX_RATIO} times its size: refused as a decompression bomb. "
-                            "If it is meant to, unpack it first.")  # fmt: skip
+        limit = max(RATIO_APPLIES_FROM, MAX_RATIO * self._raw.count)
+        if self._compression and self._decompressed > limit:
+            raise DataError(
+                f"{self.name} decompresses to more than {MAX_RATIO} times its size and was refused "
+                "as a decompression bomb. If you trust the file, decompress it first."
+            )
         return data
 
     def __enter__(self) -> Input:
@@ -156,12 +156,12 @@ class Input:
 
 
 def compression_of(name: str) -> str | None:
-    """The compression that a file's name or its first bytes tell."""
+    """The compression of a file, by its name or its first bytes."""
     for suffix in COMPRESSIONS:
         if name.lower().endswith(suffix):
             return suffix
     if not os.path.isfile(name):
-        return None  # a pipe would lose what is looked at
+        return None  # reading from a pipe would consume its first bytes
     try:
         with open(name, "rb") as file:
             start = file.read(6)
@@ -171,7 +171,7 @@ def compression_of(name: str) -> str | None:
 
 
 def extension_of(path: str | os.PathLike[str]) -> str:
-    """What a file's name ends in, that of a compression aside: `.nt` of a.NT.gz."""
+    """The extension of a file name without that of a compression: `.nt` of a.NT.gz."""
     name = Path(path)
     return (Path(name.stem) if name.suffix.lower() in COMPRESSIONS else name).suffix.lower()
 
@@ -181,7 +181,7 @@ def _compression_in(start: bytes) -> str | None:
 
 
 def read_ahead(produce: Iterator[Any], depth: int = 4) -> Iterator[Any]:
-    """Runs an iterator in a thread of its own, at most `depth` items ahead; its exception is raised here."""
+    """Run an iterator in a thread, at most `depth` items ahead, and raise its exception here."""
     ready: queue.Queue[tuple[bool, Any]] = queue.Queue(depth)
     stopped = threading.Event()
 
@@ -215,6 +215,4 @@ def read_ahead(produce: Iterator[Any], depth: int = 4) -> Iterator[Any]:
             yield item
     finally:
         stopped.set()
-        thread.join(
-            1.0
-        )  # it may be waiting for a pipe; it is a daemon, and nobody listens to it any more
+        thread.join(1.0)  # it may wait for a pipe for ever; as a daemon it ends with the process

@@ -1,4 +1,4 @@
-"""Kernels on all cores: they release the interpreter's lock, so plain threads will do."""
+"""Run kernels on several threads; they release the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from typing import TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-TASKS_PER_THREAD = (
-    8  # small enough parts that hubs in one of them do not leave the other threads idle
-)
+TASKS_PER_THREAD = 8  # small tasks: one task with many hubs does not keep other threads waiting
 
 
 def split_range(threads: int, size: int, min_size: int = 1) -> list[tuple[int, int]]:
-    """range(size) in parts of `min_size` or more, enough of them to keep all threads busy."""
+    """range(size) in parts of at least `min_size`, several per thread."""
     number = max(1, min(size // min_size, threads * TASKS_PER_THREAD))
     return list(pairwise(size * part // number for part in range(number + 1)))
 
 
 def parallel_for(threads: int, size: int, work: Callable[[int, int], None]) -> None:
-    """Calls work(begin, end) for parts of range(size), `threads` at a time."""
+    """Call work(begin, end) for parts of range(size), on several threads."""
     run_tasks(threads, [partial(work, begin, end) for begin, end in split_range(threads, size)])
 
 
 def run_tasks(threads: int, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """The results of all tasks, `threads` at a time, the calling one among them; the first error of any is raised, and no task is begun after it.
+    """Run tasks on several threads, including the calling one; return their results in order.
 
-    Plain threads: to set up a pool takes longer than an iteration of a small graph.
+    The first error is raised, and no task starts after it. This does not use a thread pool: setting
+    one up takes longer than an iteration on a small graph.
     """
     waiting = deque(enumerate(tasks))
     results: dict[int, Result] = {}
@@ -59,7 +58,7 @@ def run_tasks(threads: int, tasks: Sequence[Callable[[], Result]]) -> list[Resul
     finally:
         waiting.clear()
         for helper in helpers:
-            if helper.ident is not None:  # it was started
+            if helper.ident is not None:  # it has started
                 helper.join()
     if errors:
         raise errors[0]
@@ -69,7 +68,10 @@ def run_tasks(threads: int, tasks: Sequence[Callable[[], Result]]) -> list[Resul
 def ordered_map(
     work: Callable[[Item], Result], items: Iterable[Item], threads: int, depth: int | None = None
 ) -> Iterator[Result]:
-    """work(item) for all items, `threads` at a time; the results in the order of the items, at most `depth` (one each, and one) under way."""
+    """Yield work(item) for all items in their order, computed on several threads.
+
+    At most `depth` items are in work at a time; the default is one per thread and one more.
+    """
     pending: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="pyke-work")
     try:

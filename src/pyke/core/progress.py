@@ -1,4 +1,4 @@
-"""The one hook through which a run reports progress. This one is silent; the command line prints."""
+"""The hook through which a run reports its progress. The command line prints it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ compiling: list[Callable[[], None]] = []
 
 
 class Progress:
-    """Receives stages, iterations and notes. A method may raise Interrupted to stop the run."""
+    """Receives stages, iterations and notes, and ignores them. Override the methods to show them.
+
+    A method may raise Interrupted to stop the run.
+    """
 
     def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
-        """A stage starts; `total` is the amount of work in it, if known."""
+        """A stage starts; `total` is its amount of work, if known."""
 
     def advance(self, done: int) -> None:
         """`done` of the stage's total is finished."""
@@ -21,4 +24,4 @@ class Progress:
         """An iteration of the simulation is finished."""
 
     def note(self, message: str) -> None:
-        """A message for the user."""
+        """Receive a message for the user."""

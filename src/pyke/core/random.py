@@ -1,4 +1,7 @@
-"""Random numbers as pure functions of (seed, purpose, row, counter): threads and restarts cannot change them."""
+"""Random numbers as pure functions of (seed, purpose, row, counter).
+
+They do not depend on threads, restarts or the order of calls.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from numpy.typing import NDArray
 from pyke.core.compile import kernel
 from pyke.core.hashing import mix
 
-START, POOL, MEMBER, HUB = 1, 2, 3, 4  # purposes
+START, POOL, MEMBER, HUB = 1, 2, 3, 4  # purposes: each draws independent numbers
 
 
 @kernel
 def random_bits(seed: np.uint64, purpose: int, row: int, counter: int) -> np.uint64:
-    """64 random bits."""
+    """(seed, purpose, row, counter) → 64 random bits."""
     z = mix(np.uint64(seed) + np.uint64(purpose) * np.uint64(0x9E3779B97F4A7C15))
     z = mix(z ^ (np.uint64(row) + np.uint64(0xD1B54A32D192ED03)))
     return mix(z + np.uint64(counter) * np.uint64(0x9E3779B97F4A7C15))
@@ -30,5 +33,5 @@ def random_keys(
 
 @kernel
 def random_below(bits: np.uint64, n: int) -> int:
-    """0 … n − 1 from 64 random bits, n < 2³²: the upper half of a product, as even as 32 bits allow."""
+    """64 random bits → 0 … n − 1, n < 2³²: the upper half of a 64-bit product."""
     return np.int64(((bits >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))

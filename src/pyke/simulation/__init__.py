@@ -1,1 +1,1 @@
-"""The annealed simulation."""
+"""The simulation: the force law (forces.py) and its annealing (anneal.py)."""

@@ -13,7 +13,7 @@ from pyke.core.random import START, random_bits
 def uniform_start(
     seed: np.uint64, dimensions: int, begin: int, end: int, out: NDArray[np.float32]
 ) -> None:
-    """float32 out[begin:end, :dimensions] = uniform in [0, 1); the rest of a row is 0."""
+    """float32 out[begin:end, :dimensions] = uniform in [0, 1); the padding is 0."""
     for x in range(begin, end):
         for i in range(dimensions):
             out[x, i] = np.float32(random_bits(seed, START, x, i) >> np.uint64(40)) * np.float32(
@@ -26,7 +26,7 @@ def uniform_start(
 def normal_start(
     seed: np.uint64, dimensions: int, begin: int, end: int, out: NDArray[np.float32]
 ) -> None:
-    """float32 out[begin:end, :dimensions] = normal with mean 0 and deviation 1 (Box and Muller); the rest of a row is 0."""
+    """float32 out[begin:end, :dimensions] = standard normal (Box–Muller); the padding is 0."""
     for x in range(begin, end):
         for i in range(0, dimensions, 2):
             bits = random_bits(seed, START, x, i)
@@ -54,28 +54,28 @@ def place_at_weighted_mean(
     positions: NDArray[np.float32],
     found: NDArray[np.bool_],
 ) -> None:
-    """float32 positions[x] of the rows begin … end that are not placed; found[x] = whether x is tied to anything that is.
+    """float32 positions of the rows begin … end that are not placed yet.
 
-    x ← Σ σ(x, y) y / Σ σ(x, y) over the placed y of P(x).
+    x ← Σ σ(x, y) y / Σ σ(x, y) over the placed y in P(x); found[x] = whether there is any.
     """
     stride = positions.shape[1]
-    middle = np.empty(stride, np.float32)
+    total = np.empty(stride, np.float32)
     for x in range(begin, end):
         if placed[x]:
             continue
         stiffness = np.float32(0)
         for i in range(stride):
-            middle[i] = 0
+            total[i] = 0
         for j in range(offsets[x], offsets[x + 1]):
             y = columns[j]
             if placed[y]:
                 stiffness += sigma[j]
                 for i in range(stride):
-                    middle[i] += sigma[j] * positions[y, i]
+                    total[i] += sigma[j] * positions[y, i]
         found[x] = stiffness > 0
         if found[x]:
             for i in range(stride):
-                positions[x, i] = middle[i] / stiffness
+                positions[x, i] = total[i] / stiffness
 
 
 @float_kernel
@@ -86,7 +86,10 @@ def multiply(
     end: int,
     out: NDArray[np.float64],
 ) -> None:
-    """float64 out[begin:end] = first[begin:end] · second; unlike those of BLAS, its sums do not change with the threads."""
+    """float64 out[begin:end] = first[begin:end] · second.
+
+    Unlike those of BLAS, the sums do not depend on the number of threads.
+    """
     for x in range(begin, end):
         out[x] = 0
         for j in range(second.shape[0]):
@@ -98,7 +101,7 @@ def multiply(
 def min_and_max(
     positions: NDArray[np.float32], begin: int, end: int, out: NDArray[np.float32]
 ) -> None:
-    """float32 out (2, stride) = minimum and greatest of each dimension over the rows begin … end."""
+    """float32 out (2, stride) = minimum and maximum of each dimension over the rows begin … end."""
     out[0], out[1] = positions[begin], positions[begin]
     for x in range(begin + 1, end):
         for i in range(positions.shape[1]):
@@ -114,7 +117,7 @@ def rescale(
     begin: int,
     end: int,
 ) -> None:
-    """Moves each dimension of the rows begin … end into [0, 1]; a dimension without width becomes 0."""
+    """Rescale each dimension of the rows begin … end to [0, 1]; a constant dimension becomes 0."""
     for x in range(begin, end):
         for i in range(positions.shape[1]):
             positions[x, i] = (positions[x, i] - minimum[i]) / width[i] if width[i] > 0 else 0

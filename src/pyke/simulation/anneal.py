@@ -1,4 +1,4 @@
-"""The annealed iteration: forces move all particles at once, the energy falls, until the system rests."""
+"""Simulated annealing: forces move all particles in each iteration while the energy falls to 0."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyke.core.progress import Progress
 from pyke.errors import DivergedError, Interrupted
 from pyke.simulation import _kernels, forces
 
-CACHE_LINE = 16  # float32s: rows begin and end with a line of the cache
+CACHE_LINE = 16  # float32 values; rows are padded to complete cache lines
 
 _STEPS: dict[str, Callable[..., None]] = {
     "radial": forces.step_radial,
@@ -32,16 +32,16 @@ _STARTS: dict[str, Callable[..., None]] = {
 
 @dataclass(frozen=True)
 class Iteration:
-    """One iteration: the energy it moved with, J of the positions it began with, and how far all particles moved in sum."""
+    """Figures of one iteration."""
 
-    energy: float
-    objective: float
-    displacement: float
+    energy: float  # E
+    objective: float  # J, of the positions before the iteration
+    displacement: float  # sum of the distances that all particles moved
 
 
 @dataclass(frozen=True)
 class State:
-    """Positions, (particles, stride), after some iterations."""
+    """Positions (particles, stride) after some iterations."""
 
     positions: Floats
     history: tuple[Iteration, ...]
@@ -49,24 +49,24 @@ class State:
 
 @dataclass(frozen=True)
 class Result:
-    """Where the system came to rest, and why it stopped: energy, iterations, displacement or objective."""
+    """Final positions, the iterations, and the reason to stop."""
 
-    positions: Floats  # (particles, stride); the dimensions come first, zeros follow
+    positions: Floats  # (particles, stride); the padding after the dimensions is 0
     history: tuple[Iteration, ...]
-    reason: str
+    reason: str  # energy, iterations, displacement or objective
 
     def history_as_dicts(self) -> list[dict[str, Any]]:
-        """For the manifest."""
+        """The iterations, for the manifest."""
         return [asdict(iteration) for iteration in self.history]
 
 
 def row_stride(dimensions: int) -> int:
-    """Floats from one row to the next."""
+    """Length of a row of positions: the dimensions and the padding."""
     return -(-dimensions // CACHE_LINE) * CACHE_LINE
 
 
 def planned_iterations(config: Config) -> int:
-    """The iterations of a run that comes to no rest before: until the energy is spent, or T."""
+    """Number of iterations until the energy is 0 or T is reached, without other stop rules."""
     number = 0
     while _energy(number, config) > 0 and number < config.max_iterations:
         number += 1
@@ -74,12 +74,12 @@ def planned_iterations(config: Config) -> int:
 
 
 def _new_positions(particles: int, config: Config) -> Floats:
-    """Room for positions, of which every number is written before it is read."""
+    """Uninitialised positions."""
     return np.empty((particles, row_stride(config.dimensions)), np.float32)
 
 
 def random_start(particles: int, config: Config) -> Floats:
-    """Random positions, a function of the seed alone."""
+    """Random positions; those of a particle depend on its id and the seed only."""
     positions = _new_positions(particles, config)
     draw = _STARTS[config.init]
     parallel_for(
@@ -98,7 +98,10 @@ def simulate(
     state: State | None = None,
     keep: Callable[[State], None] | None = None,
 ) -> Result:
-    """Runs until the energy is spent, T iterations are done, or the particles rest; `keep` is given states to go on from."""
+    """Run the simulation from a state, or from a random start, until a rule stops it.
+
+    `keep` receives states to resume from, every `config.checkpoint_seconds` and at interruption.
+    """
     system = _system(springs, repellers, config)
     state = state or State(random_start(springs.rows, config), ())
     positions, history = state.positions, list(state.history)
@@ -109,8 +112,11 @@ def simulate(
         objective, displacement = _step(system, config, energy, positions, following)
         positions, following = following, positions
         if not math.isfinite(objective) or not math.isfinite(displacement):
-            raise DivergedError(f"the positions left the finite numbers in iteration {len(history) + 1}. Use --mass stiffness (the default), "
-                                f"or --rescale, or an omega below {config.omega}.")  # fmt: skip
+            raise DivergedError(
+                f"the simulation diverged in iteration {len(history) + 1}: positions became "
+                'infinite. Use `mass="stiffness"` (the default) or `rescale=True`, or set `omega` '
+                f"below {config.omega}."
+            )
         history.append(Iteration(energy, objective, displacement))
         try:
             progress.iteration(len(history), energy, objective, displacement)
@@ -127,10 +133,11 @@ def simulate(
 def place_at_weighted_mean(
     springs: Matrix, positions: Floats, placed: NDArray[np.bool_], threads: int
 ) -> None:
-    """Puts particles that have no place yet to the weighted middle of what they are tied to, as soon as some of that has its place.
+    """Place particles at the weighted mean of their placed neighbours, in rounds.
 
-    Both arrays are filled in; what is tied to nothing that could be placed stays. The same ends give the same place, to the bit: a
-    hair's breadth between two particles would later drive them apart without bound.
+    Updates `positions` and `placed`. Particles without a path to a placed one stay unplaced.
+    Particles with the same springs get the same position to the bit, because repulsion would drive
+    them far apart at a tiny distance.
     """
     found = np.zeros(springs.rows, bool)
 
@@ -148,7 +155,7 @@ def place_at_weighted_mean(
 
 
 def _energy(iteration: int, config: Config) -> float:
-    """1, less Δe for every iteration done; what rounding leaves of it at the end is nothing."""
+    """E = 1 − iteration · Δe, and 0 for rounding errors."""
     energy = 1.0 - iteration * config.energy_release
     return energy if energy > 1e-12 else 0.0
 
@@ -170,7 +177,7 @@ def _reason_to_stop(history: list[Iteration], config: Config) -> str:
 
 
 def _system(springs: Matrix, repellers: Repellers, config: Config) -> forces.System:
-    """What the kernels need of the system; a particle's inertia is the sum of its springs' constants, or 1."""
+    """The arrays for the kernels. The inertia of a particle is the sum of its σ, or 1."""
     stiffness = np.zeros(springs.rows, np.float64)
     rows = np.flatnonzero(np.diff(springs.offsets))
     stiffness[rows] = (
@@ -196,7 +203,7 @@ def _system(springs: Matrix, repellers: Repellers, config: Config) -> forces.Sys
 def _step(
     system: forces.System, config: Config, energy: float, positions: Floats, following: Floats
 ) -> tuple[float, float]:
-    """One simultaneous move of all particles; J before it, and the sum of the distances moved."""
+    """Move all particles at the same time; return J before the move and the displacement."""
     blocks = len(system.pool_offsets) - 1
     sums = np.zeros((blocks, 2), np.float64)
     step = _STEPS[config.repulsion]
@@ -212,12 +219,12 @@ def _step(
 
 
 def _ordered_sum(sums: NDArray[np.float64]) -> tuple[float, float]:
-    """Sums over blocks, in their order: the same for any number of threads."""
+    """Sums over blocks in their order, which do not depend on the number of threads."""
     return float(np.sum(sums[:, 0])), float(np.sum(sums[:, 1]))
 
 
 def _rescale(positions: Floats, threads: int) -> None:
-    """Moves every dimension into [0, 1]."""
+    """Rescale each dimension to [0, 1]."""
     bounds = np.empty((2, positions.shape[1]), np.float32)
     _kernels.min_and_max(positions, 0, len(positions), bounds)
     parallel_for(

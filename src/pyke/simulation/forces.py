@@ -1,7 +1,16 @@
-"""The force law: springs attract (Hooke), repellers push away (its inverse), one step moves all particles.
+"""The force law.
 
-Letters as in the paper: x, y particles; σ spring constant; ω repulsive constant; E system energy;
-P(x) the particles that attract x; N(x) those that repel it; J the objective; d Euclidean distance.
+    x ← x + E · ( Σ σ (y − x) / Σ σ − ω Σ (y − x) / d² )
+
+The first sum is over P(x): springs attract, by Hooke's law. The second is over N(x): repellers push
+away, with the inverse of the distance. `step_radial` applies it to all particles at the same time.
+
+Letters as in the paper:
+
+    x, y    particles           d       Euclidean distance of x and y
+    P(x)    attract x           σ       spring constant of x and y
+    N(x)    repel x             ω       strength of repulsion
+    E       energy, 1 → 0       J       objective: Σ d over P − Σ d over N
 """
 
 from __future__ import annotations
@@ -13,18 +22,17 @@ from numpy.typing import NDArray
 
 from pyke.core.compile import float_kernel
 
-_TINY = np.float32(
-    1e-24
-)  # below a distance of 1e-12 repulsion stops growing; two particles at one place do not repel
+# Repulsion stops growing below a distance of 1e-12. Particles at the same position do not repel.
+_MIN_SQUARE = np.float32(1e-24)
 
 
 class System(NamedTuple):
-    """The particles' springs and repellers, and the laws' constants."""
+    """Springs and repellers of all particles, and the constants of the law."""
 
     offsets: NDArray[np.int64]
     columns: NDArray[np.int32]
     sigma: NDArray[np.float32]
-    inverse_inertia: NDArray[np.float32]  # one over a particle's inertia against its springs
+    inverse_inertia: NDArray[np.float32]  # of each particle: 1 / Σ σ, or 1
     pool_offsets: NDArray[np.int64]
     pool: NDArray[np.int32]
     members: NDArray[np.unsignedinteger[Any]]
@@ -33,7 +41,8 @@ class System(NamedTuple):
     omega: np.float32
 
 
-# The helpers take arrays, not the System: taking it apart counts references, and threads that count the same ones wait for one another.
+# These kernels take arrays instead of the System: reading a field counts references, and threads
+# that count references of the same array wait for one another.
 @float_kernel
 def _attract(
     offsets: NDArray[np.int64],
@@ -44,7 +53,10 @@ def _attract(
     positions: NDArray[np.float32],
     force: NDArray[np.float32],
 ) -> np.float32:
-    """force = inverse_inertia · Σ σ(x, y) (y − x) over P(x), Hooke's law; returns Σ d(x, y)."""
+    """Attraction of x by its springs; returns Σ d over P(x).
+
+    force = inverse_inertia · Σ σ (y − x) over P(x)
+    """
     stride = positions.shape[1]
     distances = np.float32(0)
     for i in range(stride):
@@ -72,7 +84,10 @@ def _repel_radial(
     pool: NDArray[np.float32],
     force: NDArray[np.float32],
 ) -> np.float32:
-    """force −= Σ ω (y − x) / d² over N(x), each of size ω / d along the line between the two; returns Σ d(x, y)."""
+    """Repulsion of x along the lines to its repellers, each of size ω / d; returns Σ d over N(x).
+
+    force −= Σ ω (y − x) / d² over N(x)
+    """
     stride = positions.shape[1]
     distances = np.float32(0)
     for j in range(count):
@@ -81,7 +96,7 @@ def _repel_radial(
         for i in range(stride):
             difference = pool[m, i] - positions[x, i]
             square += difference * difference
-        strength = omega / max(square, _TINY)
+        strength = omega / max(square, _MIN_SQUARE)
         for i in range(stride):
             force[i] -= strength * (pool[m, i] - positions[x, i])
         distances += np.sqrt(square)
@@ -98,7 +113,10 @@ def _repel_elementwise(
     pool: NDArray[np.float32],
     force: NDArray[np.float32],
 ) -> np.float32:
-    """force −= Σ ω / (y − x) in each dimension over N(x), as the paper's Algorithm 1 is printed; returns Σ d(x, y)."""
+    """Repulsion of x as printed in the paper's Algorithm 1; returns Σ d over N(x).
+
+    force −= Σ ω / (y − x) over N(x), in each dimension
+    """
     distances = np.float32(0)
     for j in range(count):
         m = members[x, j]
@@ -107,14 +125,14 @@ def _repel_elementwise(
             difference = pool[m, i] - positions[x, i]
             squared = difference * difference
             square += squared
-            force[i] -= omega * difference / max(squared, _TINY)
+            force[i] -= omega * difference / max(squared, _MIN_SQUARE)
         distances += np.sqrt(square)
     return distances
 
 
 @float_kernel
 def _gather_pool(system: System, block: int, positions: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The positions of a block's pool, together where the cache keeps them."""
+    """The positions of a block's pool, copied to contiguous memory that fits the cache."""
     first = system.pool_offsets[block]
     pool = np.empty((system.pool_offsets[block + 1] - first, positions.shape[1]), np.float32)
     for m in range(pool.shape[0]):
@@ -131,7 +149,7 @@ def _move(
     positions: NDArray[np.float32],
     out: NDArray[np.float32],
 ) -> float:
-    """x ← x + E · force; returns how far it moved."""
+    """x ← x + E · force; returns the distance moved."""
     square = np.float32(0)
     for i in range(positions.shape[1]):
         change = energy * force[i]
@@ -150,9 +168,10 @@ def step_radial(
     out: NDArray[np.float32],
     sums: NDArray[np.float64],
 ) -> None:
-    """float32 (particles, stride) positions → out, for the blocks begin … end; sums[block] = (J, displacement) of its rows.
+    """float32 positions (particles, stride) → out, for the blocks begin … end.
 
-    x ← x + E · ( Σ σ (y − x) / inertia − ω Σ (y − x) / d² ), all from the positions before.
+    x ← x + E · ( Σ σ (y − x) / inertia − ω Σ (y − x) / d² ), all from the previous positions.
+    sums[block] = (J, displacement) of the block.
     """
     offsets, columns, sigma, inverse_inertia = (
         system.offsets,
@@ -184,7 +203,11 @@ def step_elementwise(
     out: NDArray[np.float32],
     sums: NDArray[np.float64],
 ) -> None:
-    """As step_radial, with the paper's element-wise reciprocal: x ← x + E · ( Σ σ (y − x) / inertia − ω Σ 1 / (y − x) )."""
+    """float32 positions (particles, stride) → out, for the blocks begin … end.
+
+    x ← x + E · ( Σ σ (y − x) / inertia − ω Σ 1 / (y − x) ), all from the previous positions.
+    sums[block] = (J, displacement) of the block.
+    """
     offsets, columns, sigma, inverse_inertia = (
         system.offsets,
         system.columns,

@@ -1,4 +1,8 @@
-"""Compiled loops that count co-occurrences and turn counts into spring constants σ."""
+"""Compiled loops that count co-occurrences and turn counts into spring constants σ.
+
+Sorted columns (first, middle, last) are triples from one side: (subject, predicate, object) or
+(object, predicate, subject). A run is a stretch of rows with equal (first, middle).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,10 @@ from pyke.springs._selection import sink
 
 @kernel
 def ppmi(joint: int, x: int, y: int, total: int) -> np.float32:
-    """Counts → σ, float32: max(0, ln(P(x, y) / (P(x) P(y)))). One division, so that equal ratios give equal values."""
+    """Counts → float32 σ: positive pointwise mutual information.
+
+    σ = max(0, ln(P(x, y) / (P(x) P(y)))). A single division gives equal ratios equal values.
+    """
     return _sigma(_ratio(joint, x, y, total))
 
 
@@ -34,7 +41,7 @@ def count_occurrences(
     objects: NDArray[np.int32],
     out: NDArray[np.int64],
 ) -> None:
-    """int32 columns of term ids (object −1: literal) → out[x] = |{(s, p, o) : x ∈ {s, p, o}}|."""
+    """int32 columns of term ids (−1: literal) → out[x] = number of triples that contain x."""
     for i in range(subjects.shape[0]):
         s, p, o = subjects[i], predicates[i], objects[i]
         out[s] += 1
@@ -51,7 +58,10 @@ def pair_keys(
     objects: NDArray[np.int32],
     out: NDArray[np.uint64],
 ) -> int:
-    """int32 columns → uint64 keys min << 32 | max of each pair of different terms in a triple, once per triple; their number."""
+    """int32 columns → uint64 keys of the pairs of different terms in each triple; their number.
+
+    key = min << 32 | max. A pair counts once per triple.
+    """
     n = 0
     for i in range(subjects.shape[0]):
         s, p, o = subjects[i], predicates[i], objects[i]
@@ -76,7 +86,7 @@ def pair_similarities(
     second: NDArray[np.int32],
     values: NDArray[np.float32],
 ) -> int:
-    """Sorted pair keys → the pairs with a positive PPMI; their number."""
+    """Sorted pair keys → the pairs with positive PPMI and their values; their number."""
     n = 0
     start = 0
     for i in range(1, keys.shape[0] + 1):
@@ -95,7 +105,7 @@ def pair_similarities(
 
 @kernel
 def _run_from(first: NDArray[np.int32], middle: NDArray[np.int32], i: int) -> int:
-    """Sorted columns → the first position from i on where a run of equal (first, middle) begins."""
+    """The first row at or after i that begins a run."""
     while 0 < i < first.shape[0] and first[i] == first[i - 1] and middle[i] == middle[i - 1]:
         i += 1
     return i
@@ -109,7 +119,10 @@ def count_contexts(
     begin: int,
     end: int,
 ) -> tuple[int, int, int]:
-    """Sorted columns → runs of equal (first, middle) that begin in begin … end; those with two or more different `last`; these in all."""
+    """Sorted columns → number of runs that begin in begin … end, of contexts, and of their members.
+
+    A context is a run with at least two different terms in `last`, its members.
+    """
     runs = contexts = members = 0
     i = _run_from(first, middle, begin)
     while i < end:
@@ -127,7 +140,7 @@ def count_contexts(
 
 
 class Events(NamedTuple):
-    """Pairs (term, context) with their σ, as they are found; size[0] of them."""
+    """Pairs (term, context) with their σ; size[0] of them are filled."""
 
     size: NDArray[np.int64]
     terms: NDArray[np.int32]
@@ -144,26 +157,29 @@ def _add_event(events: Events, term: int, context: int, sigma: np.float32) -> No
 
 
 class Counts(NamedTuple):
-    """What σ is counted from: n(x) of each term, N, the terms that are predicates, and how many triples of each have this side."""
+    """The counts that σ is computed from."""
 
-    occurrences: NDArray[np.int64]
-    total: int
-    predicates: NDArray[np.int32]
-    triples_of: NDArray[np.int64]
+    occurrences: NDArray[np.int64]  # n(x), events of each term
+    total: int  # N, all events
+    predicates: NDArray[np.int32]  # term ids
+    triples_of: NDArray[np.int64]  # triples of each predicate that have this side
 
 
 class Strongest(NamedTuple):
-    """Heaps, whose roots are the weakest, of the strongest members of some contexts; a ratio of `refused` or less is too small."""
+    """The strongest members of some contexts: a heap for each, with the weakest at its root."""
 
     sizes: NDArray[np.int64]
     members: NDArray[np.int32]  # (contexts, k)
     values: NDArray[np.float32]  # (contexts, k)
-    refused: NDArray[np.float64]
+    refused: NDArray[np.float64]  # ratios up to this are too small; saves logarithms
 
 
 @kernel
 def _consider(strongest: Strongest, c: int, x: int, ratio: float) -> None:
-    """Keeps x among the strongest members of context c if it is one; members come by rising ids, so that of equals the first stay."""
+    """Add x to the strongest members of context c if it is one of them.
+
+    Members arrive in ascending order of ids. Of equal values the first ones stay.
+    """
     if ratio <= strongest.refused[c]:
         return
     sigma, k = np.float32(np.log(ratio)), strongest.members.shape[1]
@@ -188,7 +204,7 @@ def _add_strongest(strongest: Strongest, c: int, context: int, events: Events) -
 
 
 class Choice(NamedTuple):
-    """The terms whose events are all looked for, and the strongest other members of contexts that they are in; other contexts are passed over."""
+    """Chosen terms, and the strongest other members of their contexts; others are skipped."""
 
     terms: NDArray[np.bool_]
     others: Strongest
@@ -205,9 +221,10 @@ def role_events(
     end: int,
     events: Events,
 ) -> None:
-    """Sorted columns (term, predicate) → σ of "term stands on this side of the predicate", for the runs that begin in begin … end.
+    """Sorted columns (term, predicate) → σ(term, role), for the runs that begin in begin … end.
 
-    The role of predicate p is base + p. The predicate itself belongs to it, as often as the role has members: n(role) = 2 n(p).
+    The role of predicate p has the id base + p. It means "is on this side of p". The predicate
+    itself is a member too, as often as all others together, which makes n(role) = 2 n(p).
     """
     chosen, others = choice.terms, choice.others
     tied = np.zeros(counts.predicates.shape[0], np.bool_)
@@ -232,7 +249,10 @@ def role_events(
 def predicate_events(
     first: NDArray[np.int32], middle: NDArray[np.int32], counts: Counts, base: int, events: Events
 ) -> None:
-    """σ of predicates in their own roles, of those that stand in no triple of their own: these have been seen by `role_events`."""
+    """σ of predicates in their own roles, except those that `role_events` has found.
+
+    It finds predicates that are also the term of a triple with themselves as predicate.
+    """
     for p in range(counts.predicates.shape[0]):
         x, n = counts.predicates[p], counts.triples_of[p]
         i = np.searchsorted(first, x)
@@ -255,9 +275,10 @@ def context_events(
     end: int,
     events: Events,
 ) -> None:
-    """Sorted columns → σ of "term stands beside this predicate and this other term", for the runs that begin in begin … end.
+    """Sorted columns → σ(term, context), for the runs that begin in begin … end.
 
-    Contexts have two members or more; the first of them is base.
+    A context means "is linked by this predicate to this other term". It has at least two members.
+    The id of the first context is base.
     """
     context, chosen, others = base, choice.terms, choice.others
     i = _run_from(first, middle, begin)
@@ -293,7 +314,7 @@ def context_events(
 
 @kernel
 def close_gaps(starts: NDArray[np.int64], sizes: NDArray[np.int64], events: Events) -> None:
-    """Stretches of events, the used part of each → one behind the other, from the beginning on."""
+    """Move the filled part of each stretch of events to the front, in order."""
     n = 0
     for stretch in range(starts.shape[0]):
         start = starts[stretch]

@@ -1,4 +1,4 @@
-"""Compiled loops that select springs and repellers: the K strongest, and random particles with σ = 0."""
+"""Compiled loops that select springs (the K strongest) and repellers (random, with σ = 0)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fill_rows(
     columns: NDArray[np.int32],
     out: NDArray[np.float32],
 ) -> None:
-    """Pairs (x, y) → y and its value at ends[x], which moves on by one."""
+    """Append y and its value to row x for each pair (x, y); ends[x] is the end of row x."""
     for i in range(rows.shape[0]):
         end = ends[rows[i]]
         columns[end], out[end] = others[i], values[i]
@@ -29,7 +29,7 @@ def fill_rows(
 
 @kernel
 def _weaker(value: float, column: int, other_value: float, other_column: int) -> bool:
-    """Whether a spring comes after another in P(x): smaller σ, or a larger id at the same σ."""
+    """Whether a spring ranks after another in P(x): smaller σ, or equal σ and a larger id."""
     return value < other_value or (value == other_value and column > other_column)
 
 
@@ -37,7 +37,7 @@ def _weaker(value: float, column: int, other_value: float, other_column: int) ->
 def sink(
     heap_values: NDArray[np.float32], heap_columns: NDArray[np.int32], size: int, i: int
 ) -> None:
-    """Restores the heap, whose root is the weakest spring, below i."""
+    """Restore a heap below position i; the weakest spring is at the root."""
     while True:
         weakest = i
         for child in (2 * i + 1, 2 * i + 2):
@@ -64,7 +64,10 @@ def keep_strongest(
     new_columns: NDArray[np.int32],
     new_values: NDArray[np.float32],
 ) -> None:
-    """Rows begin_row … end_row → P(x): the k largest σ of each row, ties by smaller id, in the row's own order; linear in the row's length."""
+    """Rows begin_row … end_row → P(x): the k largest σ of each row; smaller ids win ties.
+
+    The order within a row stays. The time is linear in the length of the row for constant k.
+    """
     heap_values, heap_columns = np.empty(k, np.float32), np.empty(k, np.int32)
     for x in range(begin_row, end_row):
         begin, end, at = offsets[x], offsets[x + 1], new_offsets[x]
@@ -88,7 +91,10 @@ def keep_strongest(
 def _draw_pool(
     seed: np.uint64, block: int, particles: int, pool: NDArray[np.int32], slots: NDArray[np.int32]
 ) -> None:
-    """Fills the pool with different particles, all equally likely; slots, a hash table, holds their positions."""
+    """Fill a pool with different particles, all equally likely.
+
+    `slots` becomes a hash table from particles to positions in the pool.
+    """
     mask = slots.shape[0] - 1
     slots[:] = -1
     size = pool.shape[0]
@@ -121,9 +127,10 @@ def draw_repellers(
     members: NDArray[np.unsignedinteger[Any]],
     count: NDArray[np.uint16],
 ) -> None:
-    """For the blocks begin … end: a pool each, int32 (blocks, size), and N(x) ⊂ pool for its rows: y ≠ x with σ(x, y) = 0.
+    """Blocks begin … end → int32 pools (blocks, size), and members of N(x) as positions in them.
 
-    offsets, columns: all positive similarities, not only the K that are kept. Σ of the row lengths bounds the work.
+    N(x) = random y ≠ x of the pool with σ(x, y) = 0. offsets and columns are all positive
+    similarities, not only the K that are kept.
     """
     particles = offsets.shape[0] - 1
     size, wanted = pools.shape[1], members.shape[1]

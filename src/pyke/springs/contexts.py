@@ -1,9 +1,16 @@
-"""Context springs: terms are tied to what they have in common, instead of to one another.
+"""Context springs link terms to what they have in common, instead of to one another.
 
-Besides the terms there is a particle for every role (predicate, side) and for every context (predicate, side, other term) that
-two or more terms share. Each triple (s, p, o) is six events: s and p in the role (p, subject side); o and p in (p, object side);
-s in the context (p, subject side, o); o in (p, object side, s). A triple with a literal is two: s and p in (p, subject side).
-σ(term, context) is the PPMI over all events. Events in contexts of a single term count, though they make no particle.
+Besides the terms there is a particle for each role (predicate, side) and for each context
+(predicate, side, other term) that at least two terms share. A triple (s, p, o) is six events:
+
+- s and p occur in the role (p, subject side);
+- o and p occur in the role (p, object side);
+- s occurs in the context (p, subject side, o);
+- o occurs in the context (p, object side, s).
+
+A triple with a literal is two events: s and p occur in the role (p, subject side). σ(term, context)
+is the PPMI over all events. Events in contexts with a single term count, but those contexts are not
+particles.
 """
 
 from __future__ import annotations
@@ -22,7 +29,7 @@ from pyke.graph.graph import LITERAL, Graph
 from pyke.springs import _kernels
 from pyke.springs.similarity import Around, Similarities
 
-MIN_ROWS = 1 << 15  # of a part: threads are not worth less
+MIN_ROWS = 1 << 15  # per task; smaller tasks are not worth a thread
 
 Finder = Callable[[_kernels.Events], None]
 
@@ -30,7 +37,10 @@ Finder = Callable[[_kernels.Events], None]
 def context_similarities(
     graph: Graph, threads: int = 1, around: Around | None = None
 ) -> Similarities:
-    """PPMI(x, c) = max(0, ln(n(x, c) N / (n(x) n(c)))) for every term x and role or context c it occurs in, or for those around some terms."""
+    """Similarity of each term and each of its roles and contexts, or of those around some terms.
+
+    σ(x, c) = max(0, ln(n(x, c) N / (n(x) n(c)))) for a term x in a role or context c.
+    """
     terms, predicates = len(graph.terms), len(graph.predicates)
     resource = graph.objects != LITERAL
     by_subject = (graph.subjects, graph.predicate_positions, graph.objects)
@@ -43,76 +53,46 @@ def context_similarities(
     total = int(occurrences.sum())
 
     chosen, k = (around.terms, min(around.k, terms)) if around else (np.ones(terms, bool), 1)
-    roles: list[tuple[int, Finder]] = []  # with the most events that each can find
+    roles: list[tuple[int, Finder]] = []  # with the maximum number of events that each can find
     contexts: list[tuple[int, Finder]] = []
     context = terms + 2 * predicates
     for columns, number_of, role in (
         (by_subject, triples_of, terms),
         (by_object, links_of, terms + predicates),
     ):
-        counts, all_roles = (
-            _kernels.Counts(occurrences, total, graph.predicates, number_of),
-            _choice(chosen, predicates, k),
-        )
+        counts = _kernels.Counts(occurrences, total, graph.predicates, number_of)
         borders = split_range(threads, len(columns[0]), MIN_ROWS)
-        found = run_tasks(
-            threads, [partial(_kernels.count_contexts, *columns, *border) for border in borders]
-        )
-        for border, (runs, number, members) in zip(borders, found, strict=True):
+        tasks = [partial(_kernels.count_contexts, *columns, *border) for border in borders]
+        sizes = run_tasks(threads, tasks)
+        strongest = _choice(chosen, predicates, k)
+        find_roles = partial(_kernels.role_events, *columns[:2], counts, strongest, role)
+        if around:  # the strongest members of a role can be in any part
+            runs = sum(runs for runs, _, _ in sizes)
+            roles.append((runs, partial(find_roles, 0, len(columns[0]))))
+        for border, (runs, number, members) in zip(borders, sizes, strict=True):
             if not around:
-                roles.append(
-                    (
-                        runs,
-                        partial(
-                            _kernels.role_events, *columns[:2], counts, all_roles, role, *border
-                        ),
-                    )
-                )
-            contexts.append(
-                (
-                    members,
-                    partial(
-                        _kernels.context_events,
-                        *columns,
-                        counts,
-                        _choice(chosen, 1, k),
-                        context,
-                        *border,
-                    ),
-                )
-            )
+                roles.append((runs, partial(find_roles, *border)))
+            strongest = _choice(chosen, 1, k)
+            find = partial(_kernels.context_events, *columns, counts, strongest, context, *border)
+            contexts.append((members, find))
             context += number
-        if around:  # the strongest of a role may be anywhere
-            runs = sum(runs for runs, _, _ in found)
-            roles.append(
-                (
-                    runs,
-                    partial(
-                        _kernels.role_events,
-                        *columns[:2],
-                        counts,
-                        all_roles,
-                        role,
-                        0,
-                        len(columns[0]),
-                    ),
-                )
-            )
         roles.append((predicates, partial(_kernels.predicate_events, *columns[:2], counts, role)))
     require_ids(context)
     return Similarities(context, *_find_events(roles + contexts, threads))
 
 
 def _choice(chosen: NDArray[np.bool_], contexts: int, k: int) -> _kernels.Choice:
-    """The terms whose events are all wanted, and room for the k strongest others of some contexts. A ratio of 1 is σ = 0."""
+    """The chosen terms, and room for the k strongest other members of each context."""
     members, values = np.empty((contexts, k), np.int32), np.empty((contexts, k), np.float32)
     return _kernels.Choice(
-        chosen, _kernels.Strongest(np.zeros(contexts, np.int64), members, values, np.ones(contexts))
+        chosen,
+        # A ratio of 1 is σ = 0.
+        _kernels.Strongest(np.zeros(contexts, np.int64), members, values, np.ones(contexts)),
     )
 
 
 def _find_events(finders: list[tuple[int, Finder]], threads: int) -> tuple[Ids, Ids, Floats]:
-    """The events of all finders, in their order: each writes into a stretch of its own, then the stretches are moved together."""
+    """The events of all finders in their order: each fills a stretch, then the gaps are closed."""
     borders = np.append(np.int64(0), np.cumsum([room for room, _ in finders]))
     size = int(borders[-1])
     events = _kernels.Events(
@@ -140,7 +120,7 @@ def _find_events(finders: list[tuple[int, Finder]], threads: int) -> tuple[Ids, 
 
 
 def _event_counts(graph: Graph, links: tuple[Ids, ...], predicate_events: Offsets) -> Offsets:
-    """n(x): the events that each term is in, whether or not their context is a particle."""
+    """n(x): number of events of each term, including those in contexts that are not particles."""
     counts = np.zeros(len(graph.terms), np.int64)
     for column in (graph.subjects, links[0], links[2], links[2]):
         count_rows(column, counts)

@@ -1,4 +1,4 @@
-"""The paper's similarity: the PPMI of two terms standing in one triple."""
+"""The similarity of the paper: PPMI of two terms that occur in the same triple."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from pyke.springs.similarity import Around, Similarities
 
 
 def ppmi_similarities(graph: Graph, threads: int = 1, around: Around | None = None) -> Similarities:  # noqa: ARG001
-    """PPMI(x, y) = max(0, ln(P(x, y) / (P(x) P(y)))) over triples, x ≠ y, where it is positive; by one thread, around all terms."""
+    """Similarity of each pair of terms that occur in the same triple.
+
+    σ(x, y) = max(0, ln(P(x, y) / (P(x) P(y)))) over triples, x ≠ y. It uses one thread and ignores
+    `around`.
+    """
     columns = (graph.subjects, graph.predicate_ids, graph.objects)
     occurrences = np.zeros(len(graph.terms), np.int64)
     _kernels.count_occurrences(*columns, occurrences)

@@ -1,8 +1,9 @@
-"""Who repels whom: N(x), particles y ≠ x with σ(x, y) = 0, drawn once.
+"""Repellers N(x): random particles y ≠ x with σ(x, y) = 0, drawn once.
 
-The rows of a block draw from one pool of random particles: each pair is as likely as any other, and the simulation gathers a
-block's pool once instead of scattered rows. A particle that is similar to nearly everything may find too few in its pool; it
-draws from all the rest, and what it draws joins the pool.
+The particles of a block draw from one pool of random particles. All pairs are equally likely, and
+the simulation gathers the pool of a block once instead of scattered rows. A hub, which is similar
+to nearly all particles, may find too few in its pool. It draws from all particles, and these are
+added to the pool.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from pyke.core.arrays import BLOCK_ROWS, Ids, Matrix, Repellers
 from pyke.core.parallel import parallel_for
 from pyke.springs import _selection
 
-POOL = 128  # a pool's positions nearly fit the first-level cache; 64 scored a little lower on held-out types
+# The positions of a pool nearly fit the first-level cache; 64 scored lower on held-out types.
+POOL = 128
 
 
 def pool_size(particles: int, wanted: int) -> int:
-    """Particles in a pool: several times as many as a row draws from it."""
+    """Size of a pool: several times as many particles as a particle draws from it."""
     return min(particles, max(POOL, 4 * wanted)) if wanted else 0
 
 
 def draw_repellers(similar: Matrix, wanted: int, seed: int, threads: int) -> Repellers:
-    """N(x) of every particle: `wanted` of those with similarity 0, or all of them where there are fewer."""
+    """Repellers of each particle: `wanted` of those with similarity 0, or all if fewer."""
     particles = similar.rows
     blocks = -(-particles // BLOCK_ROWS)
     pools = np.empty((blocks, pool_size(particles, wanted)), np.int32)
@@ -52,12 +54,12 @@ def draw_repellers(similar: Matrix, wanted: int, seed: int, threads: int) -> Rep
 
 
 def _position_type(pool: int, wanted: int) -> type[np.unsignedinteger[Any]]:
-    """The type of positions in a pool, which every row of the block may enlarge by all that it draws."""
+    """The type of positions in a pool; each row of the block may add `wanted` particles to it."""
     return np.uint16 if pool + BLOCK_ROWS * wanted < 2**16 else np.uint32
 
 
 def _with_hubs(similar: Matrix, repellers: Repellers, seed: int) -> Repellers:
-    """Gives the particles that found too few in their pool what there is elsewhere; it joins the pool of their block."""
+    """Draw from all particles for those that found too few in their pool."""
     members, counts, wanted = repellers.members, repellers.counts, repellers.members.shape[1]
     sizes = np.diff(repellers.pool_offsets)
     pools = np.split(repellers.pool, repellers.pool_offsets[1:-1])
@@ -74,7 +76,7 @@ def _with_hubs(similar: Matrix, repellers: Repellers, seed: int) -> Repellers:
 
 
 def _draw_anywhere(similar: Matrix, x: int, wanted: int, seed: int) -> Ids:
-    """`wanted` of all particles that x is not similar to, all equally likely."""
+    """`wanted` of all particles with σ(x, y) = 0, all equally likely."""
     free = np.ones(similar.rows, bool)
     free[similar.columns[similar.offsets[x] : similar.offsets[x + 1]]] = False
     free[x] = False

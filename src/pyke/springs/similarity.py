@@ -57,5 +57,5 @@ def similarity(name: str) -> Similarity:
     """The registered similarity of this name."""
     if name not in _REGISTERED:
         known = ", ".join(_REGISTERED)
-        raise UsageError(f"similarity is {name!r}; it must be one of: {known}")
+        raise UsageError(f"`similarity` is {name!r}; it must be one of: {known}")
     return _REGISTERED[name]

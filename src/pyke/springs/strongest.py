@@ -1,4 +1,4 @@
-"""P(x), the K strongest springs of each particle."""
+"""The strongest springs P(x) of each particle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyke.springs.similarity import Around, Similarities, similarity
 
 
 def symmetric_matrix(pairs: Similarities, threads: int = 1) -> Matrix:
-    """Both directions of each pair, by rows: in a row first those that it is second in."""
+    """Symmetric CSR of the pairs; in row x, entries where x was `second` come first."""
     directions = ((pairs.second, pairs.first), (pairs.first, pairs.second))
     counts = np.zeros((2, pairs.particles), np.int64)
     run_tasks(
@@ -40,7 +40,7 @@ def symmetric_matrix(pairs: Similarities, threads: int = 1) -> Matrix:
 
 
 def strongest_springs(matrix: Matrix, k: int, threads: int = 1) -> Matrix:
-    """P(x): the k strongest springs of each particle, ties by smaller id."""
+    """P(x): the k strongest springs of each particle; smaller ids win ties."""
     offsets = np.zeros(matrix.rows + 1, np.int64)
     np.cumsum(np.minimum(np.diff(matrix.offsets), k), out=offsets[1:])
     columns, values = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
@@ -55,6 +55,6 @@ def strongest_springs(matrix: Matrix, k: int, threads: int = 1) -> Matrix:
 
 
 def springs_around(graph: Graph, terms: NDArray[np.bool_], config: Config) -> Matrix:
-    """P(x) of some terms and of the particles tied to them; other rows are incomplete."""
+    """P(x) of some terms and of the particles linked to them; other rows are incomplete."""
     pairs = similarity(config.similarity)(graph, config.threads, Around(terms, config.k))
     return strongest_springs(symmetric_matrix(pairs, config.threads), config.k, config.threads)
