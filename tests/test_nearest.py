@@ -59,7 +59,7 @@ def test_neighbours_among_a_class_have_that_type(crafts: Embedding, term: str) -
 
 
 @pytest.mark.parametrize("name", ["smith", "SMITH", "<http://e/smith>", "e:smith"])
-def test_a_class_is_named_as_on_a_map(
+def test_a_class_is_found_by_iri_prefixed_name_or_local_name(
     pyke: Command, out: Path, crafts: Embedding, name: str
 ) -> None:
     rows = json.loads(
@@ -165,12 +165,12 @@ def test_neighbours_of_one_term_are_found_without_loading_heavy_libraries(
     assert not heavy & set(run.stdout.split())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------
 # The command
-# ---------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------
 
 
-def test_several_terms_are_shown_in_a_table_each(pyke: Command, out: Path) -> None:
+def test_each_of_several_terms_has_its_own_table(pyke: Command, out: Path) -> None:
     shown = pyke(
         "nearest", out, "http://e/baker/1", "e:smith/2", "--prefix", "e=http://e/", "-k", "2"
     ).stdout
@@ -205,7 +205,7 @@ def test_json_is_a_list_of_rows(pyke: Command, out: Path, crafts: Embedding) -> 
     ]
 
 
-def test_a_vector_is_asked_by_its_numbers_or_by_a_file(
+def test_a_query_vector_is_given_as_numbers_or_in_a_file(
     pyke: Command, out: Path, crafts: Embedding, tmp_path: Path
 ) -> None:
     own = crafts[BAKER]
@@ -232,7 +232,7 @@ def test_a_vector_is_asked_by_its_numbers_or_by_a_file(
 
 
 @pytest.mark.parametrize("ending", [".tsv", ".csv", ".jsonl", ".parquet", ".csv.gz"])
-def test_a_batch_is_written_as_a_table_that_others_read(
+def test_a_batch_is_written_as_a_table_that_pandas_reads(
     pyke: Command, out: Path, crafts: Embedding, tmp_path: Path, ending: str
 ) -> None:
     import pandas as pd
@@ -268,7 +268,7 @@ def test_a_batch_is_written_as_a_table_that_others_read(
     )
 
 
-def test_a_batch_comes_from_standard_input_and_goes_to_standard_output(
+def test_a_batch_is_read_from_standard_input_and_written_to_standard_output(
     pyke: Command, out: Path
 ) -> None:
     run = pyke(
@@ -281,7 +281,7 @@ def test_a_batch_comes_from_standard_input_and_goes_to_standard_output(
     assert json.loads(run.stdout)["query"] == BAKER
 
 
-def test_lines_that_are_no_terms_stop_a_batch_or_are_counted(
+def test_unknown_terms_stop_a_batch_or_are_skipped_and_counted(
     pyke: Command, out: Path, tmp_path: Path
 ) -> None:
     lines = "".join(
@@ -302,7 +302,7 @@ def test_lines_that_are_no_terms_stop_a_batch_or_are_counted(
     } == {BAKER, "http://e/hermit"}
 
 
-def test_an_index_says_how_much_it_finds(
+def test_the_recall_of_an_index_is_reported(
     pyke: Command, out: Path, crafts: Embedding, tmp_path: Path
 ) -> None:
     assert "Neighbours are approximate" in pyke("nearest", out, BAKER, "--approximate").stdout
@@ -354,7 +354,7 @@ def test_an_index_says_how_much_it_finds(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_bad_input_has_its_exit_code_and_says_what_to_do(
+def test_invalid_input_gives_an_exit_code_and_advice(
     pyke: Command,
     out: Path,
     tmp_path: Path,
