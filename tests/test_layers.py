@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -68,6 +69,12 @@ def test_every_entry_of_the_package_has_a_layer() -> None:
         if path.name not in ("__init__.py", "__pycache__", "py.typed")
     }
     assert entries == LAYER_OF.keys()
+
+
+def test_contributing_shows_the_layers() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    assert [re.findall(r"`(\w+)`", row) for row in rows] == LAYERS
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if path.parent != SOURCE], ids=_name)
