@@ -27,5 +27,5 @@ def test_a_missing_pandas_is_reported_with_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingLibrary, match=r"pip install 'pyke-embeddings\[pandas\]'"):
+    with pytest.raises(MissingLibrary, match=r"pip install '\.\[pandas\]'"):
         data_frame({"a": [1]})
