@@ -39,12 +39,12 @@ def test_embed_shows_counts_stages_and_why_it_stopped(
     assert "reading …" in run.stderr
 
 
-def test_embed_speaks_json(pyke: Command, family: Path, tmp_path: Path) -> None:
+def test_embed_prints_json(pyke: Command, family: Path, tmp_path: Path) -> None:
     run = pyke("embed", family, "-o", tmp_path / "out", "--json")
     assert json.loads(run.stdout)["census"]["terms"] == 9
 
 
-def test_info_has_the_promised_keys(pyke: Command, family: Path) -> None:
+def test_info_has_the_documented_keys(pyke: Command, family: Path) -> None:
     counts = json.loads(pyke("info", family, "--json").stdout)
     wanted = {
         "triples": 8,
@@ -59,7 +59,7 @@ def test_info_has_the_promised_keys(pyke: Command, family: Path) -> None:
     assert {key: counts[key] for key in wanted} == wanted
 
 
-def test_info_counts_repeated_lines_if_they_are_to_count(pyke: Command, tmp_path: Path) -> None:
+def test_info_counts_repeated_lines_with_keep_duplicates(pyke: Command, tmp_path: Path) -> None:
     path = tmp_path / "twice.nt"
     path.write_text(2 * FAMILY)
     once = json.loads(pyke("info", path, "--json").stdout)
@@ -96,11 +96,12 @@ def test_nearest_prints_a_table_or_json(pyke: Command, family: Path, tmp_path: P
     ] == ["Anna"]
 
 
-def test_labels_cannot_speak_to_the_terminal(pyke: Command, tmp_path: Path) -> None:
+def test_labels_cannot_send_control_codes_to_the_terminal(pyke: Command, tmp_path: Path) -> None:
     path = tmp_path / "evil.nt"
     path.write_text(
         FAMILY
-        + '<http://e/heinz> <http://www.w3.org/2000/01/rdf-schema#label> "\\u001B[31m[bold]x\\r" .\n'
+        + "<http://e/heinz> <http://www.w3.org/2000/01/rdf-schema#label> "
+        + '"\\u001B[31m[bold]x\\r" .\n'
     )
     pyke("embed", path, "-o", tmp_path / "out")
     shown = pyke("nearest", tmp_path / "out", "http://e/anna").stdout
@@ -108,7 +109,7 @@ def test_labels_cannot_speak_to_the_terminal(pyke: Command, tmp_path: Path) -> N
     assert "\\u001b[31m[bold]x\\u000d" in shown
 
 
-def test_verify_says_what_is_sound_and_what_is_not(
+def test_verify_reports_valid_and_damaged_directories(
     pyke: Command, family: Path, tmp_path: Path
 ) -> None:
     pyke("embed", family, "-o", tmp_path / "out")
@@ -183,7 +184,7 @@ def test_bad_input_has_its_exit_code_and_says_what_to_do(
     assert not Path("out").exists()
 
 
-def test_a_full_disk_leaves_the_old_output_as_it_was(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_output_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(random_graph())
     assert process("embed", path, "-o", tmp_path / "out", "--dimensions", "3").returncode == 0
@@ -222,7 +223,7 @@ def _started(path: Path, output: Path) -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
 )
-def test_a_stopped_run_goes_on_to_the_same_bits(
+def test_a_stopped_run_resumes_to_the_same_bits(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     path = tmp_path / "graph.nt"
@@ -253,13 +254,13 @@ def test_two_runs_do_not_write_one_output(tmp_path: Path) -> None:
         child.wait()
 
 
-def test_help_and_version_are_there() -> None:
+def test_help_and_version_are_printed() -> None:
     assert "embed" in process("--help").stdout
     assert process("--version").stdout.strip()
     assert process("embed", "--help").returncode == 0
 
 
-def test_no_line_is_folded_where_no_terminal_is(
+def test_an_iri_is_printed_in_one_piece_to_a_pipe(
     pyke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -274,7 +275,7 @@ def test_no_line_is_folded_where_no_terminal_is(
     assert far in pyke("nearest", tmp_path / "out", "http://e/a").stdout
 
 
-def test_a_graph_is_not_taken_for_an_embedding(pyke: Command, family: Path) -> None:
+def test_a_graph_is_not_accepted_as_an_embedding(pyke: Command, family: Path) -> None:
     done = pyke("nearest", family, "http://e/anna")
     assert done.returncode == 66
     assert "is a file, not an embedding directory" in done.stderr

@@ -49,7 +49,7 @@ def test_a_value_out_of_bounds_is_refused_by_name(name: str, value: Any) -> None
         Config.preset("default", **{name: value})
 
 
-def test_unknown_presets_and_parameters_are_refused_with_a_list_of_those_there_are() -> None:
+def test_unknown_presets_and_parameters_are_refused_with_a_list_of_known_ones() -> None:
     with pytest.raises(UsageError, match="default, paper"):
         Config.preset("papre")
     with pytest.raises(UsageError, match="dimensions"):
@@ -82,7 +82,7 @@ def test_the_paper_preset_has_as_many_repellers_as_springs() -> None:
     assert Config.preset("paper", k=3, repellers=4).repellers == 4
 
 
-def test_threads_and_memory_do_not_belong_to_what_decides_the_result() -> None:
+def test_threads_and_memory_do_not_decide_the_result() -> None:
     assert (
         Config(threads=1, memory=10**9, checkpoint_seconds=1.0).effective()
         == Config(threads=2).effective()
@@ -106,12 +106,12 @@ def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "GB", "8 GBB", "-1GB", "8,5GB", "nan"])
-def test_what_is_no_size_is_refused(text: str) -> None:
+def test_an_invalid_size_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="size"):
         parse_size(text)
 
 
-def test_sizes_are_written_for_people() -> None:
+def test_sizes_are_formatted_for_people() -> None:
     assert [format_size(size) for size in (12, 1500, 2_340_000, 8e9, 3e12)] == [
         "12 B",
         "1.5 kB",
@@ -121,16 +121,16 @@ def test_sizes_are_written_for_people() -> None:
     ]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Durations
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [("90", 90), ("90s", 90), (" 30 m ", 1800), ("1.5h", 5400), (".5m", 30), ("2d", 172_800)],
 )
-def test_times_are_read_with_their_units(text: str, seconds: float) -> None:
+def test_durations_are_read_with_their_units(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
@@ -138,14 +138,14 @@ def test_times_are_read_with_their_units(text: str, seconds: float) -> None:
     "text",
     ["", "soon", "m", "0", "0s", "-1s", "1,5h", "5 weeks", "1h30m", "nan", "inf", "1e3", "٣s"],
 )
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_an_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="90s, 30m or 2h"):
         parse_duration(text)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Files
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 CHANGES = st.fixed_dictionaries(
     {},
@@ -173,7 +173,7 @@ CHANGES = st.fixed_dictionaries(
 
 @given(changes=CHANGES, always=st.sets(st.sampled_from([field.name for field in fields(Config)])))
 @many(150)
-def test_what_is_written_as_toml_is_read_as_it_was(
+def test_settings_survive_toml(
     tmp_path_factory: pytest.TempPathFactory, changes: dict[str, Any], always: set[str]
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "settings.toml"
@@ -184,7 +184,7 @@ def test_what_is_written_as_toml_is_read_as_it_was(
     )
 
 
-def test_toml_has_what_differs_from_the_defaults_and_what_is_always_wanted() -> None:
+def test_toml_has_changed_settings_and_requested_ones() -> None:
     assert Config().as_toml() == ""
     assert Config(k=7, rescale=True).as_toml(["omega"]) == "k = 7\nomega = 1.0\nrescale = true\n"
 
@@ -195,7 +195,7 @@ def test_the_papers_preset_survives_toml(tmp_path: Path) -> None:
     assert Config.read(path) == Config.preset("paper")
 
 
-def test_a_file_goes_before_the_preset_and_a_change_before_the_file(tmp_path: Path) -> None:
+def test_a_file_overrides_the_preset_and_a_change_overrides_the_file(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text('k = 7\nomega = 2\nmemory = "2GB"\n')
     config = Config.read(path, "paper", omega=3.0, seed=None)
@@ -214,7 +214,7 @@ def test_a_file_can_name_its_preset(tmp_path: Path) -> None:
     assert Config.read(path) == Config.preset("paper", k=7)
 
 
-def test_a_settings_file_that_is_not_there_is_no_input(tmp_path: Path) -> None:
+def test_a_missing_settings_file_is_an_error(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.toml", tmp_path):
         with pytest.raises(NoInput, match="cannot open"):
             Config.read(path)
@@ -245,7 +245,7 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("content", BAD_FILES.values(), ids=BAD_FILES)
-def test_bad_settings_are_refused_with_the_name_of_their_file(
+def test_invalid_settings_are_refused_with_the_name_of_their_file(
     content: bytes, tmp_path: Path
 ) -> None:
     path = tmp_path / "settings.toml"
@@ -254,12 +254,12 @@ def test_bad_settings_are_refused_with_the_name_of_their_file(
         Config.read(path)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The table of settings
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
-def test_the_page_of_settings_has_the_table_of_the_code() -> None:
+def test_the_settings_page_has_the_table_of_the_code() -> None:
     page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     spec = importlib.util.spec_from_file_location("settings", ROOT / "docs" / "settings.py")
     assert spec is not None

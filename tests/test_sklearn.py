@@ -1,4 +1,4 @@
-"""The transformer of scikit-learn: its own checks as far as they apply, pipelines, and terms without a vector."""
+"""The scikit-learn transformer: scikit-learn's own checks, pipelines, unknown terms."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ from graphs import CRAFTS, TYPE, crafts
 from pyke.errors import DataError, UnknownTerm, UsageError
 from pyke.use.sklearn import PykeEmbedder
 
-# X is a graph or a list of terms; these checks fit a matrix of numbers, or want one refused in the words of scikit-learn. What they are after
-# is tested below as far as it has a meaning here.
+# X is a graph or a list of terms. These checks fit a matrix of numbers, or require
+# scikit-learn's own words for refusing one. The tests below cover what applies here.
 WITH_NUMBERS = """
-    fit_score_takes_y estimators_overwrite_params dont_overwrite_parameters estimators_fit_returns_self readonly_memmap_input
-    n_features_in_after_fitting positive_only_tag_during_fit estimators_dtypes complex_data dtype_object estimators_empty_data_messages
-    pipeline_consistency estimators_nan_inf estimator_sparse_tag estimator_sparse_array estimator_sparse_matrix estimators_pickle
-    f_contiguous_array_estimator transformer_data_not_an_array transformer_general transformer_preserve_dtypes methods_sample_order_invariance
-    methods_subset_invariance fit2d_1sample fit2d_1feature dict_unchanged fit_idempotent fit_check_is_fitted n_features_in fit2d_predict1d
+    fit_score_takes_y estimators_overwrite_params dont_overwrite_parameters
+    estimators_fit_returns_self readonly_memmap_input n_features_in_after_fitting
+    positive_only_tag_during_fit estimators_dtypes complex_data dtype_object
+    estimators_empty_data_messages pipeline_consistency estimators_nan_inf estimator_sparse_tag
+    estimator_sparse_array estimator_sparse_matrix estimators_pickle
+    f_contiguous_array_estimator transformer_data_not_an_array transformer_general
+    transformer_preserve_dtypes methods_sample_order_invariance methods_subset_invariance
+    fit2d_1sample fit2d_1feature dict_unchanged fit_idempotent fit_check_is_fitted n_features_in
+    fit2d_predict1d
 """
 EXPECTED = {
     f"check_{name}": "X is a graph or a list of terms, never a matrix of numbers"
@@ -57,7 +61,7 @@ def people() -> tuple[list[str], list[str]]:
     ]
 
 
-def test_a_pipeline_tells_crafts_that_the_graph_does_not_say(
+def test_a_pipeline_predicts_crafts_that_the_graph_does_not_state(
     untyped: pd.DataFrame, people: tuple[list[str], list[str]]
 ) -> None:
     terms, truth = people
@@ -95,7 +99,7 @@ def test_vectors_are_those_of_embed(typed: Path) -> None:
         lambda terms: np.array(terms)[:, None],
     ],
 )
-def test_terms_come_in_any_column(typed: Path, turn: Any) -> None:
+def test_terms_may_be_any_kind_of_column(typed: Path, turn: Any) -> None:
     embedder = PykeEmbedder(dimensions=4, max_iterations=2).fit(typed)
     terms = ["http://e/smith/3", "<http://e/knows>"]
     assert np.array_equal(embedder.transform(turn(terms)), embedder.transform(terms))
@@ -122,14 +126,14 @@ def test_a_term_without_a_vector_is_an_error_or_zeros(typed: Path) -> None:
     assert not vectors[1].any()
 
 
-def test_bad_parameters_are_refused_when_it_is_fitted(typed: Path) -> None:
+def test_invalid_parameters_are_refused_by_fit(typed: Path) -> None:
     with pytest.raises(UsageError, match="`unknown` is 'nan'; it must be one of: error, zeros"):
         PykeEmbedder(unknown="nan").fit(typed)
     with pytest.raises(UsageError, match="`dimensions` is 0"):
         PykeEmbedder(dimensions=0).fit(typed)
 
 
-def test_terms_that_are_no_column_of_texts_are_refused(typed: Path) -> None:
+def test_terms_must_be_one_column_of_strings(typed: Path) -> None:
     embedder = PykeEmbedder(dimensions=4, max_iterations=2).fit(typed)
     with pytest.raises(DataError, match="term 1 is 'nan', a float"):
         embedder.transform(["http://e/knows", float("nan")])
@@ -156,7 +160,7 @@ def test_a_clone_has_the_parameters_and_is_not_fitted(typed: Path) -> None:
     assert not hasattr(twin, "embedding_")
 
 
-def test_it_survives_pickling_as_estimators_do(typed: Path) -> None:
+def test_a_fitted_transformer_survives_pickling(typed: Path) -> None:
     embedder = PykeEmbedder(dimensions=4, max_iterations=2).fit(typed)
     again = pickle.loads(pickle.dumps(embedder))
     assert np.array_equal(
@@ -164,7 +168,7 @@ def test_it_survives_pickling_as_estimators_do(typed: Path) -> None:
     )
 
 
-def test_vectors_come_as_a_frame_with_named_columns(typed: Path) -> None:
+def test_vectors_can_be_a_data_frame_with_named_columns(typed: Path) -> None:
     embedder = PykeEmbedder(typed, dimensions=2, max_iterations=2).set_output(transform="pandas")
     frame = embedder.fit_transform(pd.Series(["http://e/knows"], index=["k"]))
     assert (

@@ -21,7 +21,7 @@ LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An embedding of masters who partly lack types, one of them a blank node with a hostile label."""
+    """An embedding in which some masters have no type; one is a blank node with a bad label."""
     folder = tmp_path_factory.mktemp("types")
     text = (
         partly_typed().replace("<http://e/baker/0>", "_:master")
@@ -32,7 +32,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-def test_it_shows_how_often_predictions_are_right_what_was_predicted_and_counts(
+def test_it_shows_the_measured_precision_the_predictions_and_counts(
     pyke: Command, out: Path
 ) -> None:
     run = pyke("types", out, "--mu", MU, "--min-confidence", "0.5")
@@ -52,7 +52,7 @@ def test_it_shows_how_often_predictions_are_right_what_was_predicted_and_counts(
     assert "http://e/baker" not in run.stdout, "names are short where they are clear"
 
 
-def test_it_writes_what_python_gives_and_counts_what_rdf_cannot_name(
+def test_it_writes_the_predictions_of_python_and_counts_skipped_ones(
     pyke: Command, out: Path, tmp_path: Path
 ) -> None:
     run = pyke("types", out, "--mu", MU, "--min-confidence", "0", "-o", tmp_path / "found.nt")
@@ -67,7 +67,7 @@ def test_it_writes_what_python_gives_and_counts_what_rdf_cannot_name(
     assert "found.nt" in run.stdout
 
 
-def test_it_speaks_json(pyke: Command, out: Path, tmp_path: Path) -> None:
+def test_it_prints_json(pyke: Command, out: Path, tmp_path: Path) -> None:
     run = pyke(
         "types", out, "--mu", MU, "--precision", "0.7", "-o", tmp_path / "found.parquet", "--json"
     )
@@ -75,7 +75,7 @@ def test_it_speaks_json(pyke: Command, out: Path, tmp_path: Path) -> None:
     assert json.loads(run.stdout) == {"output": str(tmp_path / "found.parquet"), **found.as_dict()}
 
 
-def test_a_table_on_standard_output_is_all_there_is(pyke: Command, out: Path) -> None:
+def test_standard_output_has_nothing_but_the_table(pyke: Command, out: Path) -> None:
     for more in ((), ("--json",)):
         run = pyke("types", out, "--mu", MU, "--min-confidence", "0", "-o", "-", *more)
         rows = list(csv.DictReader(io.StringIO(run.stdout), delimiter="\t"))
@@ -84,16 +84,14 @@ def test_a_table_on_standard_output_is_all_there_is(pyke: Command, out: Path) ->
         assert "Predicted " in run.stderr
 
 
-def test_nothing_confident_enough_is_said_and_no_error(
-    pyke: Command, out: Path, tmp_path: Path
-) -> None:
+def test_no_confident_prediction_is_not_an_error(pyke: Command, out: Path, tmp_path: Path) -> None:
     run = pyke("types", out, "--mu", MU, "--min-confidence", "1", "-o", tmp_path / "none.nt")
     assert run.returncode == 0
     assert "No prediction reached the confidence" in run.stdout
     assert (tmp_path / "none.nt").read_bytes() == b""
 
 
-def test_typed_subjects_are_asked_if_they_are_wanted(pyke: Command, out: Path) -> None:
+def test_also_typed_predicts_further_types(pyke: Command, out: Path) -> None:
     options = ("types", out, "--mu", MU, "--min-confidence", "0.3")
     only, also = (
         json.loads(pyke(*options, way, "--json").stdout)
@@ -109,7 +107,7 @@ def test_typed_subjects_are_asked_if_they_are_wanted(pyke: Command, out: Path) -
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])
-def test_the_number_of_threads_changes_no_byte(
+def test_the_number_of_threads_does_not_change_a_byte(
     pyke: Command, out: Path, tmp_path: Path, threads: str
 ) -> None:
     pyke(
@@ -151,14 +149,14 @@ def test_a_term_is_explained(pyke: Command, out: Path) -> None:
     assert "Calibrating" not in run.stderr, "that would take an embedding"
 
 
-def test_what_is_stated_of_a_typed_term_is_marked(pyke: Command, out: Path) -> None:
+def test_types_stated_in_the_graph_are_marked(pyke: Command, out: Path) -> None:
     assert (
         "stated in the graph"
         in pyke("types", out, "--mu", "20", "--explain", "http://e/smith/9").stdout
     )
 
 
-def test_a_term_that_is_like_nobody_is_said_to_be(pyke: Command, out: Path) -> None:
+def test_a_term_without_voters_has_no_prediction(pyke: Command, out: Path) -> None:
     run = pyke("types", out, "--mu", MU, "--explain", "http://e/Tool")
     assert run.returncode == 0
     assert "No prediction: none of its nearest neighbours" in run.stdout
@@ -170,7 +168,7 @@ def test_labels_from_graphs_are_harmless(pyke: Command, out: Path) -> None:
     assert "\x1b" not in run.stdout
 
 
-def test_an_explanation_speaks_json(pyke: Command, out: Path) -> None:
+def test_an_explanation_can_be_json(pyke: Command, out: Path) -> None:
     run = pyke(
         "types", out, "--mu", MU, "--explain", "e:smith/0", "--prefix", "e=http://e/", "--json"
     )
@@ -183,7 +181,7 @@ def test_an_explanation_speaks_json(pyke: Command, out: Path) -> None:
     ("name", "told"),
     [("http://e/smith/tool99", "Did you mean <http://e/smith/tool9>"), ("x:y", "--prefix x=IRI")],
 )
-def test_an_unknown_term_is_refused_with_what_may_be_meant(
+def test_an_unknown_term_is_refused_with_suggestions(
     pyke: Command, out: Path, name: str, told: str
 ) -> None:
     run = pyke("types", out, "--explain", name)
@@ -212,7 +210,7 @@ def test_an_unknown_term_is_refused_with_what_may_be_meant(
     ],
     ids=str,
 )
-def test_what_cannot_be_is_refused_before_the_work(
+def test_invalid_options_are_refused_before_the_work(
     pyke: Command,
     out: Path,
     tmp_path: Path,
@@ -251,7 +249,7 @@ def test_what_cannot_be_is_refused_before_the_work(
     ],
     ids=["untyped", "one class", "all typed", "two subjects", "only types"],
 )
-def test_a_graph_that_tells_nothing_about_types_is_refused(
+def test_a_graph_without_usable_types_is_refused(
     pyke: Command, tmp_path: Path, text: str, told: str
 ) -> None:
     (tmp_path / "graph.nt").write_text(text)
