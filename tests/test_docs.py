@@ -210,7 +210,8 @@ def test_every_option_in_the_documentation_exists() -> None:
         for part in code
         for option in _options(part)
     }
-    assert used - known - {"--help", "--version"} == set()
+    general = {"--help", "--version", "--install-completion", "--show-completion"}
+    assert used - known - general == set()
 
 
 def _options(code: str) -> list[str]:

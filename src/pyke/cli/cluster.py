@@ -31,32 +31,34 @@ SUMMARY_KINDS = {
 }  # fmt: skip
 
 
+_Output = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Table of terms to write: .parquet, .csv, .tsv or .jsonl.",
+        show_default=False,
+    ),
+]
+_Summary = Annotated[Path | None, typer.Option(help="Also write a table of the clusters.")]
+_Typed = Annotated[bool, typer.Option("--typed", help="Only terms that have a type.")]
+_MinClusterSize = Annotated[int, typer.Option(help="Minimum number of members of a cluster.")]
+_MinSamples = Annotated[
+    int,
+    typer.Option(help="Neighbours that define the density; higher values give more noise."),
+]
+_Exact = Annotated[bool, typer.Option("--exact", help="Exact clusters, also on large graphs.")]
+
+
 @command(USE)
 def cluster(
     directory: Directory,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Table of terms to write: .parquet, .csv, .tsv or .jsonl.",
-            show_default=False,
-        ),
-    ],
-    summary: Annotated[
-        Path | None, typer.Option(help="Also write a table of the clusters.")
-    ] = None,
-    typed: Annotated[bool, typer.Option("--typed", help="Only terms that have a type.")] = False,
-    min_cluster_size: Annotated[
-        int, typer.Option(help="Minimum number of members of a cluster.")
-    ] = 26,
-    min_samples: Annotated[
-        int,
-        typer.Option(help="Neighbours that define the density; higher values give more noise."),
-    ] = 29,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Exact clusters, also on large graphs.")
-    ] = False,
+    output: _Output,
+    summary: _Summary = None,
+    typed: _Typed = False,
+    min_cluster_size: _MinClusterSize = 26,
+    min_samples: _MinSamples = 29,
+    exact: _Exact = False,
     threads: Threads = None,
     force: Force = False,
     as_json: AsJson = False,

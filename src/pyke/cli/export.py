@@ -15,57 +15,64 @@ from pyke.cli.options import AsJson, Directory, Force, Threads
 _POSTGRES, _ATLAS = "PostgreSQL", "Embedding Atlas"
 
 
+_Output = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        help="File or directory to write; .gz, .zst … compress text; - for standard output.",
+    ),
+]
+_To = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORMAT",
+        help="parquet, csv, tsv, npy, word2vec, word2vec-binary, safetensors, "
+        "projector (TensorFlow), atlas (Embedding Atlas) or postgres (pgvector). "
+        "[by extension]",
+    ),
+]
+_Only = Annotated[
+    str,
+    typer.Option(
+        metavar="[all|typed|entities|predicates]",
+        help="Terms to write; entities are neither predicates nor classes.",
+    ),
+]
+_Neighbours = Annotated[
+    int,
+    typer.Option(help="Nearest terms to store with each term.", rich_help_panel=_ATLAS),
+]
+_Dsn = Annotated[
+    str,
+    typer.Option(
+        help="Connection string like postgresql://user@host/database. [PGHOST, PGUSER …]",
+        rich_help_panel=_POSTGRES,
+    ),
+]
+_Table = Annotated[
+    str,
+    typer.Option(
+        help="Table or schema.table to create. [the name of the directory]",
+        rich_help_panel=_POSTGRES,
+    ),
+]
+_Index = Annotated[
+    str,
+    typer.Option(help="hnsw: build an index for approximate search.", rich_help_panel=_POSTGRES),
+]
+
+
 @command(USE)
 def export(
     directory: Directory,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File or directory to write; .gz, .zst … compress text; - for standard output.",
-        ),
-    ] = "",
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="parquet, csv, tsv, npy, word2vec, word2vec-binary, safetensors, "
-            "projector (TensorFlow), atlas (Embedding Atlas) or postgres (pgvector). "
-            "[by extension]",
-        ),
-    ] = None,
-    only: Annotated[
-        str,
-        typer.Option(
-            metavar="[all|typed|entities|predicates]",
-            help="Terms to write; entities are neither predicates nor classes.",
-        ),
-    ] = "all",
-    neighbours: Annotated[
-        int,
-        typer.Option(help="Nearest terms to store with each term.", rich_help_panel=_ATLAS),
-    ] = 0,
-    dsn: Annotated[
-        str,
-        typer.Option(
-            help="Connection string like postgresql://user@host/database. [PGHOST, PGUSER …]",
-            rich_help_panel=_POSTGRES,
-        ),
-    ] = "",
-    table: Annotated[
-        str,
-        typer.Option(
-            help="Table or schema.table to create. [the name of the directory]",
-            rich_help_panel=_POSTGRES,
-        ),
-    ] = "",
-    index: Annotated[
-        str,
-        typer.Option(
-            help="hnsw: build an index for approximate search.", rich_help_panel=_POSTGRES
-        ),
-    ] = "",
+    output: _Output = "",
+    to: _To = None,
+    only: _Only = "all",
+    neighbours: _Neighbours = 0,
+    dsn: _Dsn = "",
+    table: _Table = "",
+    index: _Index = "",
     threads: Threads = None,
     force: Force = False,
     as_json: AsJson = False,

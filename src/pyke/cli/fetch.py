@@ -16,63 +16,73 @@ if TYPE_CHECKING:
     from pyke.read.sparql.fetch import Fetched
 
 
+_Endpoint = Annotated[
+    str,
+    typer.Argument(metavar="ENDPOINT", help="Address of a SPARQL endpoint.", show_default=False),
+]
+_Output = Annotated[
+    str,
+    typer.Option(
+        "--output", "-o", help="File to write: .nt, or .nt.gz, .nt.zst …", show_default=False
+    ),
+]
+_Query = Annotated[
+    str | None,
+    typer.Option(
+        help="CONSTRUCT { … } WHERE { … } without LIMIT, or a file with it. [all triples]"
+    ),
+]
+_Graph = Annotated[
+    list[str] | None,
+    typer.Option(help="IRI of a named graph; can be repeated. [the default graph]"),
+]
+_NoLiterals = Annotated[
+    bool, typer.Option("--no-literals", help="Skip triples with literals, labels included.")
+]
+_Order = Annotated[
+    str | None,
+    typer.Option(
+        metavar="[none|query|subquery]",
+        help="How pages are sorted. [none, with a check; with --query: query]",
+    ),
+]
+_PageSize = Annotated[int, typer.Option(help="Rows per request.")]
+_MaxTriples = Annotated[int | None, typer.Option(help="Stop after this many triples. [all]")]
+_KeepBlankLabels = Annotated[
+    bool,
+    typer.Option(
+        "--keep-blank-labels",
+        help="The endpoint uses the same blank node labels in every response.",
+    ),
+]
+_Timeout = Annotated[float, typer.Option(help="Seconds to wait for a response.")]
+_Retries = Annotated[int, typer.Option(help="Retries per page.")]
+_Pause = Annotated[float, typer.Option(help="Seconds between requests.")]
+_UserAgent = Annotated[
+    str | None,
+    typer.Option(help="User-Agent header; some endpoints require a contact address."),
+]
+_Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted download.")]
+
+
 @command(DATA)
 @with_settings(["on_error"])
 def fetch(
-    endpoint: Annotated[
-        str,
-        typer.Argument(
-            metavar="ENDPOINT", help="Address of a SPARQL endpoint.", show_default=False
-        ),
-    ],
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", help="File to write: .nt, or .nt.gz, .nt.zst …", show_default=False
-        ),
-    ],
+    endpoint: _Endpoint,
+    output: _Output,
     settings: Settings,
-    query: Annotated[
-        str | None,
-        typer.Option(
-            help="CONSTRUCT { … } WHERE { … } without LIMIT, or a file with it. [all triples]"
-        ),
-    ] = None,
-    graph: Annotated[
-        list[str] | None,
-        typer.Option(help="IRI of a named graph; can be repeated. [the default graph]"),
-    ] = None,
-    no_literals: Annotated[
-        bool, typer.Option("--no-literals", help="Skip triples with literals, labels included.")
-    ] = False,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            metavar="[none|query|subquery]",
-            help="How pages are sorted. [none, with a check; with --query: query]",
-        ),
-    ] = None,
-    page_size: Annotated[int, typer.Option(help="Rows per request.")] = 10_000,
-    max_triples: Annotated[
-        int | None, typer.Option(help="Stop after this many triples. [all]")
-    ] = None,
-    keep_blank_labels: Annotated[
-        bool,
-        typer.Option(
-            "--keep-blank-labels",
-            help="The endpoint uses the same blank node labels in every response.",
-        ),
-    ] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for a response.")] = 120.0,
-    retries: Annotated[int, typer.Option(help="Retries per page.")] = 5,
-    pause: Annotated[float, typer.Option(help="Seconds between requests.")] = 0.0,
-    user_agent: Annotated[
-        str | None,
-        typer.Option(help="User-Agent header; some endpoints require a contact address."),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted download.")
-    ] = False,
+    query: _Query = None,
+    graph: _Graph = None,
+    no_literals: _NoLiterals = False,
+    order: _Order = None,
+    page_size: _PageSize = 10_000,
+    max_triples: _MaxTriples = None,
+    keep_blank_labels: _KeepBlankLabels = False,
+    timeout: _Timeout = 120.0,
+    retries: _Retries = 5,
+    pause: _Pause = 0.0,
+    user_agent: _UserAgent = None,
+    resume: _Resume = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

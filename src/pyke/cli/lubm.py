@@ -12,34 +12,40 @@ from pyke.cli import terminal
 from pyke.cli.app import DATA, command
 from pyke.cli.options import AsJson, Force, Threads
 
+_Universities = Annotated[
+    int, typer.Argument(metavar="N", help="Number of universities.", show_default=False)
+]
+_Output = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        help="File to write: .nt, or .nt.gz, .nt.zst …; - for standard output.",
+    ),
+]
+_Seed = Annotated[int, typer.Option(help="Seed of the benchmark.")]
+_Index = Annotated[int, typer.Option(help="Number of the first university.")]
+_Ontology = Annotated[
+    str | None, typer.Option(help="IRI of the ontology, without #. [the benchmark's own]")
+]
+_NoLiterals = Annotated[bool, typer.Option("--no-literals", help="Skip lines with literals.")]
+_Header = Annotated[
+    bool,
+    typer.Option(
+        "--header", help="Write the benchmark's two header lines, which are invalid N-Triples."
+    ),
+]
+
 
 @command(DATA)
 def lubm(
-    universities: Annotated[
-        int, typer.Argument(metavar="N", help="Number of universities.", show_default=False)
-    ],
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File to write: .nt, or .nt.gz, .nt.zst …; - for standard output.",
-        ),
-    ],
-    seed: Annotated[int, typer.Option(help="Seed of the benchmark.")] = 0,
-    index: Annotated[int, typer.Option(help="Number of the first university.")] = 0,
-    ontology: Annotated[
-        str | None, typer.Option(help="IRI of the ontology, without #. [the benchmark's own]")
-    ] = None,
-    no_literals: Annotated[
-        bool, typer.Option("--no-literals", help="Skip lines with literals.")
-    ] = False,
-    header: Annotated[
-        bool,
-        typer.Option(
-            "--header", help="Write the benchmark's two header lines, which are invalid N-Triples."
-        ),
-    ] = False,
+    universities: _Universities,
+    output: _Output,
+    seed: _Seed = 0,
+    index: _Index = 0,
+    ontology: _Ontology = None,
+    no_literals: _NoLiterals = False,
+    header: _Header = False,
     threads: Threads = None,
     force: Force = False,
     as_json: AsJson = False,

@@ -25,51 +25,62 @@ SHOWN_PROBLEMS = 3
 KINDS = {"query": str, "rank": int, "term": str, "distance": float, "label": str}
 
 
+_Terms = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[TERMS]...",
+        help="Terms: IRIs, _:blank nodes, prefixed names, labels or local names.",
+        show_default=False,
+    ),
+]
+_Vector = Annotated[
+    str | None, typer.Option(metavar="NUMBERS", help="Query by a vector, like 0.1,-0.2,…")
+]
+_VectorFile = Annotated[
+    Path | None, typer.Option(help="Query by the vectors in a .npy file, one per row.")
+]
+_Batch = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Query by a file with one term per line; - for stdin."),
+]
+_K = Annotated[int, typer.Option("--k", "-k", help="Number of neighbours.")]
+_Among = Annotated[
+    str | None, typer.Option(metavar="CLASS", help="Only terms of this class, by IRI or name.")
+]
+_Predicates = Annotated[bool, typer.Option("--predicates", help="Only predicates.")]
+_Exact = Annotated[
+    bool, typer.Option("--exact", help="Exact neighbours. [unless an index is faster]")
+]
+_Approximate = Annotated[
+    bool, typer.Option("--approximate", help="Use an index; its recall is measured.")
+]
+_OnError = Annotated[
+    str,
+    typer.Option(metavar="[stop|skip]", help="At an unknown term of --batch: stop, or skip it."),
+]
+_Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output", "-o", help="Table to write: .tsv, .csv, .jsonl or .parquet; - for stdout."
+    ),
+]
+
+
 @command(USE)
 def nearest(
     directory: Directory,
-    terms: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[TERMS]...",
-            help="Terms: IRIs, _:blank nodes, prefixed names, labels or local names.",
-            show_default=False,
-        ),
-    ] = None,
-    vector: Annotated[
-        str | None, typer.Option(metavar="NUMBERS", help="Query by a vector, like 0.1,-0.2,…")
-    ] = None,
-    vector_file: Annotated[
-        Path | None, typer.Option(help="Query by the vectors in a .npy file, one per row.")
-    ] = None,
-    batch: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Query by a file with one term per line; - for stdin."),
-    ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", help="Number of neighbours.")] = 10,
-    among: Annotated[
-        str | None, typer.Option(metavar="CLASS", help="Only terms of this class, by IRI or name.")
-    ] = None,
-    predicates: Annotated[bool, typer.Option("--predicates", help="Only predicates.")] = False,
+    terms: _Terms = None,
+    vector: _Vector = None,
+    vector_file: _VectorFile = None,
+    batch: _Batch = None,
+    k: _K = 10,
+    among: _Among = None,
+    predicates: _Predicates = False,
     prefix: Prefixes = None,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Exact neighbours. [unless an index is faster]")
-    ] = False,
-    approximate: Annotated[
-        bool, typer.Option("--approximate", help="Use an index; its recall is measured.")
-    ] = False,
-    on_error: Annotated[
-        str,
-        typer.Option(
-            metavar="[stop|skip]", help="At an unknown term of --batch: stop, or skip it."
-        ),
-    ] = "stop",
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", help="Table to write: .tsv, .csv, .jsonl or .parquet; - for stdout."
-        ),
-    ] = None,
+    exact: _Exact = False,
+    approximate: _Approximate = False,
+    on_error: _OnError = "stop",
+    output: _Output = None,
     threads: Threads = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -84,8 +95,6 @@ def nearest(
         raise UsageError("pass terms, `vector`, `vector_file` or `batch`, and only one of them")
     if exact and approximate:
         raise UsageError("use either `exact` or `approximate`")
-    if on_error not in ("stop", "skip"):
-        raise UsageError(f"`on_error` is {on_error!r}; it must be stop or skip")
     output = output or ("-" if batch else None)
     if output:
         check_table(output, force)
@@ -93,7 +102,7 @@ def nearest(
     lookup = embedding.lookup(parse_prefixes(prefix or []))
     unknown = 0
     if batch:
-        names, queries, unknown = _terms_in_file(batch, lookup, skip=on_error == "skip")
+        names, queries, unknown = _terms_in_file(batch, lookup, on_error)
     else:
         names, queries = _queries(terms, vector, vector_file, lookup)
     options: dict[str, Any] = {
@@ -168,13 +177,16 @@ def _vectors_in(file: Path) -> NDArray[Any]:
     return np.atleast_2d(rows)
 
 
-def _terms_in_file(path: str, lookup: Lookup, *, skip: bool) -> tuple[list[str], NDArray[Any], int]:
+def _terms_in_file(path: str, lookup: Lookup, on_error: str) -> tuple[list[str], NDArray[Any], int]:
     """Terms in the lines of a file, their ids, and the number of unknown terms."""
     import numpy as np
 
     from pyke.core.inputs import Input, compression_of
-    from pyke.errors import DataError
+    from pyke.errors import DataError, UsageError
 
+    if on_error not in ("stop", "skip"):
+        raise UsageError(f"`on_error` is {on_error!r}; it must be stop or skip")
+    skip = on_error == "skip"
     with Input(path, None if path == "-" else compression_of(path)) as file:
         lines = file.read().decode("utf-8-sig", "replace").split("\n")
     numbered = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]

@@ -14,60 +14,74 @@ from pyke.cli.messages import as_options
 from pyke.cli.options import AsJson, Directory, Force, Prefixes
 from pyke.cli.tables import print_table
 
+_Output = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        help="File to write: .png, .svg, .pdf or .html; with --animate .gif, .mp4 or .html.",
+        show_default=False,
+    ),
+]
+_Method = Annotated[
+    str | None,
+    typer.Option(
+        metavar="[pyke|pca]",
+        help="Simulation in two dimensions, or principal components. [pyke; --animate: pca]",
+    ),
+]
+_ThreeD = Annotated[
+    bool, typer.Option("--three-d", help="Three dimensions; an .html map can be rotated.")
+]
+_BeforeAndAfter = Annotated[
+    bool, typer.Option("--before-and-after", help="Show the random start beside the result.")
+]
+_Animate = Annotated[
+    bool, typer.Option("--animate", help="Animate the simulation on a sample of 2,000 points.")
+]
+_OnlyTypes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CLASS", help="Only subjects of this class, by IRI or name; can be repeated."
+    ),
+]
+_Highlight = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TERM", help="Circle and label this term; can be repeated."),
+]
+_Label = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TERM",
+        help="Label this term instead of the best connected ones; can be repeated.",
+    ),
+]
+_Labels = Annotated[int, typer.Option(help="Maximum number of labels.")]
+_Sample = Annotated[
+    int | None,
+    typer.Option(help="Maximum number of points, chosen at random. [all]", show_default=False),
+]
+_Seed = Annotated[int, typer.Option(help="Seed of the sample.")]
+_Title = Annotated[str, typer.Option(help="Title. [counts and source]", show_default=False)]
+_Dpi = Annotated[int, typer.Option(help="Resolution of a figure, in dots per inch.")]
+
 
 @command(USE)
 def plot(
     directory: Directory,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File to write: .png, .svg, .pdf or .html; with --animate .gif, .mp4 or .html.",
-            show_default=False,
-        ),
-    ],
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="[pyke|pca]",
-            help="Simulation in two dimensions, or principal components. [pyke; --animate: pca]",
-        ),
-    ] = None,
-    three_d: Annotated[
-        bool, typer.Option("--three-d", help="Three dimensions; an .html map can be rotated.")
-    ] = False,
-    before_and_after: Annotated[
-        bool, typer.Option("--before-and-after", help="Show the random start beside the result.")
-    ] = False,
-    animate: Annotated[
-        bool, typer.Option("--animate", help="Animate the simulation on a sample of 2,000 points.")
-    ] = False,
-    only_types: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CLASS", help="Only subjects of this class, by IRI or name; can be repeated."
-        ),
-    ] = None,
-    highlight: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TERM", help="Circle and label this term; can be repeated."),
-    ] = None,
-    label: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TERM",
-            help="Label this term instead of the best connected ones; can be repeated.",
-        ),
-    ] = None,
-    labels: Annotated[int, typer.Option(help="Maximum number of labels.")] = 18,
-    sample: Annotated[
-        int | None,
-        typer.Option(help="Maximum number of points, chosen at random. [all]", show_default=False),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
-    title: Annotated[str, typer.Option(help="Title. [counts and source]", show_default=False)] = "",
-    dpi: Annotated[int, typer.Option(help="Resolution of a figure, in dots per inch.")] = 130,
+    output: _Output,
+    method: _Method = None,
+    three_d: _ThreeD = False,
+    before_and_after: _BeforeAndAfter = False,
+    animate: _Animate = False,
+    only_types: _OnlyTypes = None,
+    highlight: _Highlight = None,
+    label: _Label = None,
+    labels: _Labels = 18,
+    sample: _Sample = None,
+    seed: _Seed = 0,
+    title: _Title = "",
+    dpi: _Dpi = 130,
     prefix: Prefixes = None,
     force: Force = False,
     as_json: AsJson = False,

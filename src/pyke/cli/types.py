@@ -22,45 +22,53 @@ if TYPE_CHECKING:
 SHOWN_CLASSES = 20
 
 
+_Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Write the types as .nt, as .ttl or .trig with confidence, or as a table: "
+        ".csv, .tsv, .jsonl, .parquet.",
+    ),
+]
+_MinConfidence = Annotated[
+    float | None, typer.Option(help="Skip predictions with a lower confidence. [0.8]")
+]
+_Precision = Annotated[
+    float | None,
+    typer.Option(help="Instead: the most predictions with this expected precision."),
+]
+_OnlyUntyped = Annotated[
+    bool,
+    typer.Option(
+        "--only-untyped/--also-typed",
+        help="Predict types of untyped subjects, or further types of typed ones too.",
+    ),
+]
+_Mu = Annotated[int, typer.Option(help="Number of neighbours that vote (μ).")]
+_Explain = Annotated[
+    str | None,
+    typer.Option(metavar="TERM", help="Explain the predicted types of one term."),
+]
+_Report = Annotated[
+    Path | None,
+    typer.Option(help="Write the measured precision to .html, .png, .svg or .pdf."),
+]
+_Exact = Annotated[bool, typer.Option("--exact", help="Exact neighbours, also on large graphs.")]
+
+
 @command(USE)
 def types(
     directory: Directory,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write the types as .nt, as .ttl or .trig with confidence, or as a table: "
-            ".csv, .tsv, .jsonl, .parquet.",
-        ),
-    ] = None,
-    min_confidence: Annotated[
-        float | None, typer.Option(help="Skip predictions with a lower confidence. [0.8]")
-    ] = None,
-    precision: Annotated[
-        float | None,
-        typer.Option(help="Instead: the most predictions with this expected precision."),
-    ] = None,
-    only_untyped: Annotated[
-        bool,
-        typer.Option(
-            "--only-untyped/--also-typed",
-            help="Predict types of untyped subjects, or further types of typed ones too.",
-        ),
-    ] = True,
-    mu: Annotated[int, typer.Option(help="Number of neighbours that vote (μ).")] = 10,
-    explain: Annotated[
-        str | None,
-        typer.Option(metavar="TERM", help="Explain the predicted types of one term."),
-    ] = None,
+    output: _Output = None,
+    min_confidence: _MinConfidence = None,
+    precision: _Precision = None,
+    only_untyped: _OnlyUntyped = True,
+    mu: _Mu = 10,
+    explain: _Explain = None,
     prefix: Prefixes = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Write the measured precision to .html, .png, .svg or .pdf."),
-    ] = None,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Exact neighbours, also on large graphs.")
-    ] = False,
+    report: _Report = None,
+    exact: _Exact = False,
     threads: Threads = None,
     force: Force = False,
     as_json: AsJson = False,
