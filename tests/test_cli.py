@@ -137,7 +137,7 @@ def test_plan_prints_stages_and_refuses_what_does_not_fit(pyke: Command, family:
         (("embed", "empty.nt", "-o", "out"), 65, "no triples"),
         (("embed", "literals.nt", "-o", "out"), 65, "--count-literals"),
         (("embed", "bad.nt", "-o", "out"), 65, "bad.nt:2: "),
-        (("embed", "cut.nt.gz", "-o", "out"), 65, "cut off"),
+        (("embed", "cut.nt.gz", "-o", "out"), 65, "is incomplete"),
         (("embed", "binary.nt", "-o", "out"), 65, "binary.nt:1: "),
         (("embed", "graph.txt", "-o", "out"), 2, "set --format to one of"),
         (("embed", "good.nt", "-o", "taken"), 73, "--force"),
