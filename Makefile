@@ -16,11 +16,11 @@ demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
 
 test: $(TOOLS) browser
-	$(PYTEST) $(TESTS)
+	$(PYTEST) $(if $(COVERAGE),--cov --cov-report=term:skip-covered) $(TESTS)
 
 # All tests with branch coverage; fails below the minimum in pyproject.toml.
-coverage: $(TOOLS) browser
-	$(PYTEST) --cov --cov-report=term:skip-covered $(TESTS)
+coverage:
+	$(MAKE) test COVERAGE=1
 
 # The property tests with ten times as many examples, new in each run. Repeat a run: make fuzz SEED=…
 fuzz: $(TOOLS)

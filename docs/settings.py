@@ -1,4 +1,4 @@
-"""Write the table in reference/settings.md from the table in pyke.config: python docs/settings.py."""
+"""Write the table of reference/settings.md from pyke.config. Run: python docs/settings.py."""
 
 from __future__ import annotations
 
