@@ -252,14 +252,17 @@ def test_the_page_of_settings_has_them_all_with_their_defaults() -> None:
     expected = {field.name: words.get(field.name) for field in fields(Config)}
     for name, value in vars(Config()).items():
         if name not in words:
-            expected[name] = (
-                str(value).lower()
-                if isinstance(value, bool)
-                else f"{value:g}"
-                if name == "checkpoint_seconds"
-                else str(value)
-            )
+            expected[name] = _shown(value)
     assert documented == expected
+
+
+def _shown(value: object) -> str:
+    """A value as the page of settings shows it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def test_every_file_in_the_architecture_page_exists() -> None:
