@@ -1,4 +1,4 @@
-"""A real browser for pages: Debian's Chromium, asked over a pipe by its DevTools protocol."""
+"""A Chromium browser for tests of pages, controlled by the DevTools protocol over a pipe."""
 
 from __future__ import annotations
 
@@ -19,20 +19,26 @@ CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
 needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium here; on Debian: apt-get install chromium"
+    CHROMIUM is None, reason="Chromium is missing; on Debian: apt-get install chromium"
 )
 
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--window-size=1000,700", "--remote-debugging-pipe",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--window-size=1000,700", "--remote-debugging-pipe",
 ]  # fmt: skip
-PATIENCE = 30.0  # seconds
+TIMEOUT = 30.0  # seconds
 # The browser reads commands from descriptor 3 and writes answers to 4.
-LAUNCH = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
+LAUNCH = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.dup2(int(sys.argv[2]), 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 class Browser:
-    """One page in a browser of its own. `errors` are exceptions and refusals, `requests` the addresses that were asked for."""
+    """One page in its own browser, with the errors and the requested addresses."""
 
     def __init__(self, folder: Path) -> None:
         assert CHROMIUM
@@ -72,15 +78,15 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def close(self) -> None:
-        """Ends the browser."""
+        """Close the browser."""
         self._session = None
         self.call("Browser.close")
-        self._child.wait(PATIENCE)
+        self._child.wait(TIMEOUT)
         os.close(self._send)
         os.close(self._receive)
 
     def call(self, method: str, **parameters: Any) -> Any:
-        """One command and its answer."""
+        """Send a command and return its answer."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters} | (
             {"sessionId": self._session} if self._session else {}
@@ -95,7 +101,7 @@ class Browser:
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
             more = os.read(self._receive, 1 << 16)
-            assert more, "the browser has gone"
+            assert more, "the browser has exited"
             self._rest += more
         text, self._rest = self._rest.split(b"\0", 1)
         message: dict[str, Any] = json.loads(text)
@@ -111,15 +117,16 @@ class Browser:
         return message
 
     def open(self, page: Path) -> None:
-        """Opens a page of ours and waits until it is ready."""
-        self.run("window.isOfBefore = true")
+        """Open a page and wait until it is ready."""
+        self.run("window.isPrevious = true")
         self.call("Page.navigate", url=page.resolve().as_uri())
         self.wait(
-            "!window.isOfBefore && document.documentElement?.dataset.ready === 'yes' && document.documentElement.dataset.drawn"
+            "!window.isPrevious && document.documentElement?.dataset.ready === 'yes' "
+            "&& document.documentElement.dataset.drawn"
         )
 
     def run(self, script: str) -> Any:
-        """The value of a JavaScript expression."""
+        """Return the value of a JavaScript expression."""
         answer = self.call(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
@@ -127,29 +134,29 @@ class Browser:
         return answer["result"].get("value")
 
     def wait(self, script: str) -> None:
-        """Returns when an expression is true."""
+        """Wait until an expression is true."""
         _until(lambda: bool(self.run(script)), script)
 
     def settle(self) -> None:
-        """Returns when what was asked for is drawn."""
+        """Wait until the page has drawn the latest changes."""
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
-        """Moves, presses, releases or turns the mouse."""
+        """Move, press, release or scroll the mouse."""
         self.call("Input.dispatchMouseEvent", type=f"mouse{kind}", x=x, y=y, **more)
 
     def click(self, x: float, y: float) -> None:
-        """Clicks at a place."""
+        """Click at a position."""
         for kind in ("Pressed", "Released"):
             self.mouse(kind, x, y, button="left", clickCount=1)
 
     def type(self, text: str) -> None:
-        """Types into what has the focus."""
+        """Type into the focused element."""
         self.call("Input.insertText", text=text)
 
 
 def _high_pipe() -> tuple[int, int]:
-    """A pipe with descriptors that are not those that the browser wants."""
+    """A pipe whose descriptors differ from those that the browser uses."""
     ends = os.pipe()
     high = (
         fcntl.fcntl(ends[0], fcntl.F_DUPFD_CLOEXEC, 10),
@@ -160,7 +167,7 @@ def _high_pipe() -> tuple[int, int]:
     return high
 
 
-def _until(true: Callable[[], bool], what: str) -> None:
-    limit = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < limit, f"not within {PATIENCE:.0f} s: {what}"
+def _until(condition: Callable[[], bool], text: str) -> None:
+    limit = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < limit, f"not true within {TIMEOUT:.0f} s: {text}"

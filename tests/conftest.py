@@ -1,4 +1,4 @@
-"""What several tests share: where real data is, and graphs made up on the spot."""
+"""Fixtures for all tests: the command line, small graphs, and the folder of real graphs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def pyke(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """The command line, called in this process: the same code, without the second that a start takes."""
+    """Run the command line in this process; it starts faster than a new one."""
 
     def call(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
         monkeypatch.setattr(sys, "argv", ["pyke", *map(str, arguments)])
@@ -78,5 +78,5 @@ def family(tmp_path: Path) -> Path:
 def data() -> Path:
     """The folder of real graphs."""
     if not DATA.is_dir():
-        pytest.skip(f"no real data at {DATA}; PYKE_DATA names its place")
+        pytest.skip(f"no real data in {DATA}; set PYKE_DATA to their folder")
     return DATA

@@ -24,7 +24,7 @@ Statement = tuple[str, str, str]
 
 
 class Reading(NamedTuple):
-    """What our reader made of some documents: literals as a quotation mark and their key, nodes in front of literals."""
+    """What our reader made of some documents; a literal is a quotation mark and its key."""
 
     nodes: list[Statement]
     literals: list[Statement]
@@ -37,7 +37,7 @@ class Reading(NamedTuple):
 
 
 def read(*inputs: str | Path, **parameters: Any) -> Reading:
-    """Inputs → strings, by our reader."""
+    """Read inputs as strings, with our reader."""
     reading = Reading([], [], 0, Census())
     config = Config(**parameters)
     triple_terms = 0
@@ -67,7 +67,7 @@ def as_text(node: Any) -> str:
 
 
 def assert_agrees(reading: Reading, quads: Iterable[Quad], seed: object = "") -> None:
-    """The same statements in the same order; equal literals have equal keys, different ones different keys."""
+    """Check that statements and their order agree, and that keys identify literals."""
     found = list(quads)
     plain = [quad for quad in found if isinstance(quad.object, NamedNode | BlankNode)]
     literal = [quad for quad in found if isinstance(quad.object, Literal)]
@@ -117,14 +117,17 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
 
 
 LINES = {
-    "plain": "<http://e/a> <http://e/p> <http://e/b> .\n_:x <http://e/p> _:y.z .\n_:x<http://e/p>_:0.\n",
-    "comments": "# one\n  \t# two\n<a:> <b:> <c:> . # three\n<a:> <b:> <d:>.#four <x:>\n# ünï\n\n   \n<a:> <b:> <e:> . # ünï\n",
+    "plain": "<http://e/a> <http://e/p> <http://e/b> .\n_:x <http://e/p> _:y.z .\n"
+    "_:x<http://e/p>_:0.\n",
+    "comments": "# one\n  \t# two\n<a:> <b:> <c:> . # three\n<a:> <b:> <d:>.#four <x:>\n# ünï\n\n"
+    "   \n<a:> <b:> <e:> . # ünï\n",
     "crlf": '<a:> <b:> <c:> .\r\n\r\n# c\r\n<a:> <b:> "x" .\r\n<a:> <b:> <d:> . # c\r\n',
     "cr alone": "<a:> <b:> <c:> .\r<a:> <b:> <d:> .\r\r# c\r<a:> <b:> <e:> .\r",
     "tabs": '\t<a:>\t<b:>\t<c:>\t.\t\n<a:>\t\t <b:> \t"x"\t@en .\n'.replace("\t@", "@"),
     "no blanks": '<a:><b:><c:>.\n<a:><b:>"x"@en.\n<a:><b:>"x"^^<d:>.\n_:a<b:>_:c.\n_:a<b:>"".\n',
     "no last line break": "<a:> <b:> <c:> .\n<a:> <b:> <d:> .",
-    "escapes in IRIs": "<http://e/\\u00e9> <http://e/\\U0001F600> <http://e/é> .\n<http://e/é> <http://e/😀> <http://e/\\u00E9> .\n",
+    "escapes in IRIs": "<http://e/\\u00e9> <http://e/\\U0001F600> <http://e/é> .\n"
+    "<http://e/é> <http://e/😀> <http://e/\\u00E9> .\n",
     "escapes in literals": r'<a:> <b:> "\t\b\n\r\f\"\'\\ \u00e9 \U0001F600 \u0041" .'
     '\n<a:> <b:> "é" .\n<a:> <b:> "\\u00E9" .\n<a:> <b:> "\t\'\x00\x7f" .\n',
     "languages": "".join(
@@ -159,8 +162,11 @@ LINES = {
             "@en",
         )
     ),
-    "value and tag do not run together": '<a:> <b:> "x@en" .\n<a:> <b:> "x"@en .\n<a:> <b:> "xen" .\n<a:> <b:> "x"^^<en:> .\n<a:> <b:> "" .\n',
-    "characters of 2, 3 and 4 bytes": "<http://e/é> <http://e/漢字> <http://e/😀> .\n<http://é/> <http://漢/> <http://😀/> .\n",
+    "value and tag do not run together": '<a:> <b:> "x@en" .\n<a:> <b:> "x"@en .\n'
+    '<a:> <b:> "xen" .\n'
+    '<a:> <b:> "x"^^<en:> .\n<a:> <b:> "" .\n',
+    "characters of 2, 3 and 4 bytes": "<http://e/é> <http://e/漢字> <http://e/😀> .\n"
+    "<http://é/> <http://漢/> <http://😀/> .\n",
     "borders of Unicode": "".join(
         f'<a:> <b:> "{chr(c)}" .\n'
         for c in (0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x10000, 0x10FFFF)
@@ -171,17 +177,22 @@ LINES = {
     ),
     "private characters in a query": "<a:?\ue000> <b:> <c:?\U0010fffd> .\n",
     "ports and users": "<http://e:80/> <http://e:/p> <http://u@e:8080/x> .\n"
-    "<http://e:80> <http://[::1]:80/> <http://u:p@[::1]/> .\n<http://e:80?q> <http://e:80#f> <x://e:1> .\n",
+    "<http://e:80> <http://[::1]:80/> <http://u:p@[::1]/> .\n"
+    "<http://e:80?q> <http://e:80#f> <x://e:1> .\n",
     "percent signs": "<http://e/%20> <http://e/%C3%A9> <http://e%2e/?%aF#%00> .\n",
-    "odd schemes": "<a:> <A+b-c.1:> <urn:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6> .\n<mailto:a@e> <tel:+1-2> <file:///x> .\n"
+    "odd schemes": "<a:> <A+b-c.1:> <urn:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6> .\n"
+    "<mailto:a@e> <tel:+1-2> <file:///x> .\n"
     "<data:,x> <a:/b//c> <a:b?c?d#e?f/g> .\n",
     "dots and empty parts": "<http://e/../a/./b> <http://e> <http://e?> .\n"
     "<http://e/#> <http://e//> <http:a> .\n<http:/a> <http:> <http://e/;,!$&'()*+=@:~_-.> .\n",
-    "blank nodes": "_:a <b:> _:a.b .\n_:A_-1 <b:> _:0 .\n_:é <b:> _:a·b .\n_:_ <b:> _:__ .\n_:a..b <b:> _:c. \n_:漢 <b:> _:😀 .\n",
+    "blank nodes": "_:a <b:> _:a.b .\n_:A_-1 <b:> _:0 .\n_:é <b:> _:a·b .\n_:_ <b:> _:__ .\n"
+    "_:a..b <b:> _:c. \n_:漢 <b:> _:😀 .\n",
     "triple terms": "<a:> <b:> <<( <c:> <d:> <e:> )>> .\n"
-    '<a:> <b:> <c:> .\n<a:> <b:> <<( _:x <d:> "y>>"@en )>> .\n<a:> <b:> <<( <c:> <d:> <<( <e:> <f:> <g:> )>> )>> .\n',
+    '<a:> <b:> <c:> .\n<a:> <b:> <<( _:x <d:> "y>>"@en )>> .\n'
+    "<a:> <b:> <<( <c:> <d:> <<( <e:> <f:> <g:> )>> )>> .\n",
     "directions": '<a:> <b:> "x"@en--ltr .\n<a:> <b:> "x"@en--rtl .\n<a:> <b:> "x"@en .\n',
-    "labels": '<a:> <http://www.w3.org/2000/01/rdf-schema#label> "A\\u00e9"@en .\n<a:> <http://www.w3.org/2004/02/skos/core#prefLabel> "\\"" .\n',
+    "labels": '<a:> <http://www.w3.org/2000/01/rdf-schema#label> "A\\u00e9"@en .\n'
+    '<a:> <http://www.w3.org/2004/02/skos/core#prefLabel> "\\"" .\n',
     "nothing": "",
     "only a comment": "# no triples",
     "bad UTF-8 in a comment": "# \udcff\n<a:> <b:> <c:> . # \udcff\n",
@@ -190,8 +201,11 @@ LINES = {
 
 QUADS = {
     "graph names": "<a:> <b:> <c:> <g:> .\n"
-    '<a:> <b:> <c:> _:g .\n<a:> <b:> "x" <g:> .\n<a:> <b:> "x"@en <g:é> .\n<a:> <b:> "x"^^<d:> _:g.\n<a:> <b:> <c:>.\n',
-    "graph names without blanks": '<a:><b:><c:><g:>.\n<a:><b:>_:c<g:>.\n<a:><b:>"x"_:g.\n<a:><b:>"x"@en_:g.\n<a:><b:>"x"^^<d:><g:>.\n',
+    '<a:> <b:> <c:> _:g .\n<a:> <b:> "x" <g:> .\n<a:> <b:> "x"@en <g:é> .\n'
+    '<a:> <b:> "x"^^<d:> _:g.\n<a:> <b:> <c:>.\n',
+    "graph names without blanks": "<a:><b:><c:><g:>.\n<a:><b:>_:c<g:>.\n"
+    '<a:><b:>"x"_:g.\n<a:><b:>"x"@en_:g.\n'
+    '<a:><b:>"x"^^<d:><g:>.\n',
     "triple terms in graphs": "<a:> <b:> <<( <c:> <d:> <e:> )>> <g:> .\n<a:> <b:> <c:> <g:> .\n",
 }
 
@@ -232,8 +246,10 @@ REFUSED: dict[str, str | bytes] = {
     "language with a digit": '<a:> <b:> "x"@e1 .',
     "empty subtag": '<a:> <b:> "x"@en- .',
     "no language": '<a:> <b:> "x"@ .',
-    "langString without a language": '<a:> <b:> "x"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString> .',
-    "dirLangString without a direction": '<a:> <b:> "x"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString> .',
+    "langString without a language": '<a:> <b:> "x"^^'
+    "<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString> .",
+    "dirLangString without a direction": '<a:> <b:> "x"^^'
+    "<http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString> .",
     "prefixed name": "a:b a:c a:d .",
     "directive": "@prefix a: <b:> .",
     "single quotes": "<a:> <b:> 'x' .",

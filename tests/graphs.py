@@ -32,7 +32,6 @@ settings.load_profile(PROFILE)
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
-
 FAMILY = f"""<http://e/stefan> {TYPE} <http://e/male> .
 <http://e/stefan> <http://e/hasChild> <http://e/markus> .
 <http://e/markus> {TYPE} <http://e/male> .
@@ -45,12 +44,11 @@ FAMILY = f"""<http://e/stefan> {TYPE} <http://e/male> .
 <http://e/anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anne"@fr .
 """
 
-
 CRAFTS = ("baker", "smith", "weaver")
 
 
 def crafts(members: int = 20) -> str:
-    """A graph whose types can be told from the rest: members of a craft know one another and use its tools. The hermit has only a type."""
+    """Members of a craft know each other and use its tools. The hermit has only a type."""
     lines = [f"<http://e/hermit> {TYPE} <http://e/baker> .\n"]
     for craft in CRAFTS:
         for m in range(members):
@@ -62,19 +60,13 @@ def crafts(members: int = 20) -> str:
 
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-
-
 PREF_LABEL = "http://www.w3.org/2004/02/skos/core#prefLabel"
 
-
-# Few nodes, so that predicates are subjects and objects, s = p, s = o and s = p = o, and statements come twice.
+# Few nodes: predicates are also subjects and objects, and statements repeat.
 NODES = ["e:a", "e:b", "e:c", "e:d", "e:e", "e:f", "e:p", "e:q", RDF_TYPE]
-
-
 BLANKS = ["_:x", "_:y"]
 
-
-# As it is written: as it is meant.
+# Each literal as it is written, and its canonical form.
 LITERALS = {
     '"1"': '"1"',
     '"1"^^<http://www.w3.org/2001/XMLSchema#string>': '"1"',
@@ -84,17 +76,14 @@ LITERALS = {
     '"1"^^<e:a>': '"1"^^<e:a>',
 }
 
-
 WAYS = [
     {"count_literals": count, "keep_duplicates": keep}
     for count, keep in product((False, True), repeat=2)
 ]
 
-
 SMALL = [*product(NODES + BLANKS, ["e:p", "e:q", "e:a", RDF_TYPE], NODES + BLANKS + list(LITERALS))]
 
-
-# Statements as they are written; in some graphs, one term stands beside nearly every other.
+# Statements as they are written. Some graphs have a hub, connected to nearly every term.
 GRAPHS = st.tuples(
     st.lists(st.sampled_from(SMALL), max_size=30), st.sampled_from(["", "e:hub", "e:a"])
 ).map(lambda drawn: drawn[0] + [(s, p, drawn[1]) for s, p, _ in drawn[0] if drawn[1]])
@@ -106,7 +95,7 @@ def many(examples: int) -> settings:
 
 
 def as_meant(triples: Sequence[Triple], document: int | None = None) -> list[Triple]:
-    """Statements as the oracle takes them: equal literals spelled alike, blank nodes named after their document."""
+    """Statements for the oracle: canonical literals, blank nodes with their document's prefix."""
 
     def name(node: str) -> str:
         return (
@@ -130,7 +119,7 @@ def _dialect(prefix: bytes) -> _scanners.Dialect:
 
 
 def batches_of(*texts: str) -> Iterator[batches.Batch]:
-    """N-Triples documents, without the cost of files; all of their lines must be plain to the tokenizer."""
+    """Tokenize N-Triples documents without files; the tokenizer must accept all lines."""
     for number, text in enumerate(texts):
         data = np.frombuffer(bytearray(text.encode()), np.uint8)
         dialect = _dialect(b"d%d_" % number if len(texts) > 1 else b"")
@@ -152,7 +141,7 @@ def graph_of(*texts: str, **parameters: Any) -> Graph:
 
 
 def triples_in(graph: Graph) -> Counter[Triple]:
-    """The graph's triples as strings; all literals look alike."""
+    """The graph's triples as strings; every literal is a quotation mark."""
     columns = (graph.subjects, graph.predicate_ids, graph.objects)
     named = (
         (graph.terms[s], graph.terms[p], '"' if o == LITERAL else graph.terms[o])
@@ -183,7 +172,7 @@ def random_graph(lines: int = 3000, seed: int = 1) -> str:
 
 
 def noisy_crafts(members: int, seed: int = 0, homepages: int = 0) -> str:
-    """Masters of three crafts who use the tools of another one in every third case, and some home pages, which nobody else is like."""
+    """Crafts whose members also use tools of other crafts; some members have home pages."""
     draw = random.Random(seed)
     lines = []
     for craft in CRAFTS:
@@ -202,7 +191,7 @@ UNTYPED = 9
 
 
 def partly_typed(members: int = 20) -> str:
-    """Noisy crafts in which the first masters of each craft have lost their types; a tool and a class have one."""
+    """Noisy crafts whose first members have no types; one tool and one class have types."""
     lost = [
         f"<http://e/{craft}/{m}> {TYPE}"
         for craft in ("baker", "smith", "weaver")
@@ -230,7 +219,6 @@ SPECIAL_TERMS = [
     "",
     "http://e/'--;",
 ]
-
 
 SPECIAL_LABELS = {
     0: 'said "no", twice',

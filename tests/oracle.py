@@ -1,7 +1,8 @@
-"""An independent slow truth: the paper's formulas and DESIGN's definitions in plain loops. It knows nothing of pyke or Numba.
+"""The paper's formulas in plain loops: slow, and independent of pyke and Numba.
 
-A triple is three strings. An object that begins with a quotation mark is a literal, and equal strings are equal literals;
-everything else is an IRI or a blank node. Similarities are rows: σ[x][y] is there, and positive, both ways or not at all.
+A triple is three strings. An object that begins with a quotation mark is a literal; equal strings
+are equal literals. All other strings are IRIs or blank nodes. Similarities are rows: if σ[x][y]
+exists, it is positive and equal to σ[y][x].
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from itertools import combinations
 import numpy as np
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-TINY = 1e-24  # the floor of squared distances in repulsion
+TINY = 1e-24  # minimum of squared distances in repulsion
 
 Triple = tuple[str, str, str]
 Particle = str | tuple[str, ...]  # a term; ("role", p, side); ("context", p, side, other)
 Rows = dict[Particle, dict[Particle, np.float32]]
 Vector = list[float]
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The graph
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def is_literal(node: str) -> bool:
@@ -35,7 +36,7 @@ def is_literal(node: str) -> bool:
 def counted(
     triples: Iterable[Triple], count_literals: bool = False, keep_duplicates: bool = False
 ) -> list[Triple]:
-    """G: the statements that count, each once unless duplicates are kept."""
+    """G: the statements that count, without duplicates unless they are kept."""
     kept = [triple for triple in triples if count_literals or not is_literal(triple[2])]
     return kept if keep_duplicates else list(dict.fromkeys(kept))
 
@@ -46,7 +47,7 @@ def terms_of(triple: Triple) -> set[str]:
 
 
 def vocabulary(graph: Iterable[Triple]) -> set[str]:
-    """V."""
+    """V: all terms."""
     return {term for triple in graph for term in terms_of(triple)}
 
 
@@ -55,28 +56,28 @@ def predicates(graph: Iterable[Triple]) -> set[str]:
 
 
 def types(graph: Sequence[Triple]) -> set[tuple[str, str]]:
-    """Who is of which class: a literal is no class, and predicates are no instances."""
+    """(subject, class) of all type statements, without literals and without predicates."""
     without = predicates(graph)
     return {(s, o) for s, p, o in graph if p == RDF_TYPE and not is_literal(o) and s not in without}
 
 
 def typed_subjects(graph: Sequence[Triple]) -> set[str]:
-    """S."""
+    """S: all subjects with a type."""
     return {s for s, _ in types(graph)}
 
 
 def classes(graph: Iterable[Triple]) -> set[str]:
-    """C: of predicates, too."""
+    """C: all classes, also those of predicates."""
     return {o for _, p, o in graph if p == RDF_TYPE and not is_literal(o)}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Similarities
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def ppmi(joint: int, x: int, y: int, total: int) -> np.float32:
-    """max(0, ln(P(x, y) / (P(x) P(y)))). The probabilities are fractions, so that independence is exactly 0."""
+    """max(0, ln(P(x, y) / (P(x) P(y)))), by fractions: independence gives exactly 0."""
     ratio = Fraction(joint, total) / (Fraction(x, total) * Fraction(y, total))
     return np.float32(math.log(ratio)) if ratio > 1 else np.float32(0)
 
@@ -97,7 +98,7 @@ def _rows(
 
 
 def ppmi_similarities(graph: Sequence[Triple]) -> Rows:
-    """The paper's σ: of two different terms that stand in one triple, over triples."""
+    """The paper's σ: the PPMI of two different terms occurring in the same triple."""
     alone: Counter[Particle] = Counter(term for triple in graph for term in terms_of(triple))
     joint: Counter[tuple[Particle, Particle]] = Counter(
         pair for triple in graph for pair in combinations(sorted(terms_of(triple)), 2)
@@ -106,7 +107,10 @@ def ppmi_similarities(graph: Sequence[Triple]) -> Rows:
 
 
 def events(graph: Iterable[Triple]) -> Counter[tuple[Particle, Particle]]:
-    """How often each term occurs in each role and context: six events per triple, two where the object is a literal."""
+    """How often each term occurs in each role and context.
+
+    A triple has six events, or two if its object is a literal.
+    """
     found: Counter[tuple[Particle, Particle]] = Counter()
     for s, p, o in graph:
         found[s, ("role", p, "subject")] += 1
@@ -129,7 +133,7 @@ def context_particles(graph: Sequence[Triple]) -> set[Particle]:
 
 
 def context_similarities(graph: Sequence[Triple]) -> Rows:
-    """σ of a term and a role or context that is a particle; the events of the others count, too."""
+    """σ of a term and a role or context that is a particle; all events count in the totals."""
     found = events(graph)
     of_term: Counter[Particle] = Counter()
     of_context: Counter[Particle] = Counter()
@@ -148,26 +152,26 @@ SIMILARITIES: dict[str, Callable[[Sequence[Triple]], Rows]] = {
 
 
 def attractors(row: dict[int, float], k: int) -> list[int]:
-    """P(x): the ids of the k largest σ, ties by smaller id."""
+    """P(x): the ids of the k largest σ; the smaller id first if they are equal."""
     return sorted(row, key=lambda y: (-row[y], y))[:k]
 
 
 def may_repel(
     x: int, chosen: Sequence[int], similar: Collection[int], particles: int, wanted: int
 ) -> bool:
-    """Whether `chosen` can be N(x): different particles, not x, with σ = 0; `wanted` of them, or all where there are fewer."""
+    """Whether `chosen` is a valid N(x): `wanted` particles with σ = 0, or all there are."""
     eligible = set(range(particles)) - set(similar) - {x}
     return set(chosen) <= eligible and len(set(chosen)) == len(chosen) == min(wanted, len(eligible))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Physics
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class System:
-    """P with σ, N, and the laws."""
+    """P with σ, N, and the force laws."""
 
     attractors: list[dict[int, float]]
     repellers: list[list[int]]
@@ -179,7 +183,7 @@ class System:
 
 @dataclass(frozen=True)
 class Step:
-    """Positions after an iteration; J of those before it; the sum of the distances that the forces moved the particles."""
+    """Positions after an iteration, J before it, and the sum of the distances moved."""
 
     positions: list[Vector]
     objective: float
@@ -221,22 +225,22 @@ def objective(system: System, positions: list[Vector]) -> float:
 
 
 def rescaled(positions: list[Vector]) -> list[Vector]:
-    """Every dimension moved into [0, 1]; one without width becomes 0."""
-    least, greatest = (
+    """Scale every dimension to [0, 1]; one with equal values becomes 0."""
+    lowest, highest = (
         [min(column) for column in zip(*positions, strict=True)],
         [max(column) for column in zip(*positions, strict=True)],
     )
     return [
         [
             (a - low) / (high - low) if high > low else 0.0
-            for a, low, high in zip(x, least, greatest, strict=True)
+            for a, low, high in zip(x, lowest, highest, strict=True)
         ]
         for x in positions
     ]
 
 
 def step(system: System, positions: list[Vector], energy: float) -> Step:
-    """One simultaneous update: x ← x + E · force, all from the positions before."""
+    """One iteration: x ← x + E · force, where all forces use the positions before it."""
     moves = [[energy * f for f in _force(system, x, positions)] for x in range(len(positions))]
     after = [
         [a + move for a, move in zip(x, moved, strict=True)]
@@ -249,7 +253,7 @@ def step(system: System, positions: list[Vector], energy: float) -> Step:
 def run(
     system: System, positions: list[Vector], energy_release: float, iterations: int
 ) -> list[Step]:
-    """Algorithm 1 without its stop rules."""
+    """Algorithm 1, for a fixed number of iterations."""
     steps: list[Step] = []
     for t in range(iterations):
         steps.append(
@@ -258,13 +262,13 @@ def run(
     return steps
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# What embeddings are good for
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
+# Uses of embeddings
+# --------------------------------------------------------------------------------------------------
 
 
 def nearest(vectors: Sequence[Vector], query: Vector, k: int, without: int = -1) -> list[int]:
-    """The k rows closest to a query, equals by smaller id."""
+    """The k rows nearest to a query; the smaller id first if distances are equal."""
     others = [y for y in range(len(vectors)) if y != without]
     return sorted(
         others, key=lambda y: (sum((a - b) ** 2 for a, b in zip(vectors[y], query, strict=True)), y)
@@ -272,13 +276,13 @@ def nearest(vectors: Sequence[Vector], query: Vector, k: int, without: int = -1)
 
 
 def cosine_of_types(own: Collection[str], found: Counter[str]) -> float:
-    """cos(type(x), a sum of type vectors); 0 where one of them is nothing."""
+    """cos(type(x), a sum of type vectors); 0 if one of them is 0."""
     length = math.sqrt(len(own)) * math.sqrt(sum(n**2 for n in found.values()))
     return sum(found[name] for name in own) / length if length else 0.0
 
 
 def type_prediction(vectors: Sequence[Vector], types_of: Sequence[set[str]], mu: int) -> float:
-    """Mean over S of cos(type(x), Σ type(y) over the μ nearest y); row x of both arguments is the same member of S."""
+    """Mean over x ∈ S of cos(type(x), Σ type(y) over the μ nearest y)."""
     score = 0.0
     for x, own in enumerate(types_of):
         score += cosine_of_types(
@@ -288,7 +292,7 @@ def type_prediction(vectors: Sequence[Vector], types_of: Sequence[set[str]], mu:
 
 
 def ties(vectors: Sequence[Vector], mu: int) -> int:
-    """Members of S whose μ-th and next neighbour are equally far."""
+    """Members of S whose μ-th and next neighbour have the same distance."""
     count = 0
     for x, here in enumerate(vectors):
         *_, last, after = (distance(here, vectors[y]) for y in nearest(vectors, here, mu + 1, x))
@@ -298,7 +302,10 @@ def ties(vectors: Sequence[Vector], mu: int) -> int:
 
 @dataclass(frozen=True)
 class Withheld:
-    """Members of S who keep their types, and those who lost them: these have no vector where nothing else was said of them."""
+    """Members of S with known types, and queries with withheld ones.
+
+    A query has no vector if all of its triples gave types.
+    """
 
     points: Sequence[Vector]
     known: Sequence[set[str]]
@@ -315,13 +322,13 @@ class Withheld:
         )
 
     def score(self, mu: int) -> float:
-        """The paper's score, of those who were asked; 0 for one of whom nothing is known."""
+        """The paper's score over all queries; 0 for a query without a vector."""
         return sum(
             cosine_of_types(own, self.votes(x, mu)) for x, own in enumerate(self.truth)
         ) / len(self.truth)
 
     def top_1(self, mu: int) -> float:
-        """The part whose most frequent class, the first of equals, is one of theirs."""
+        """Fraction of queries whose most frequent class is correct; ties: the first class."""
         right = 0
         for x, own in enumerate(self.truth):
             votes = self.votes(x, mu)
@@ -329,7 +336,7 @@ class Withheld:
         return right / len(self.truth)
 
     def f1(self, mu: int) -> tuple[float, float]:
-        """Micro and macro F1, if a class is predicted that half of the neighbours have."""
+        """Micro and macro F1 of the classes that at least half of the neighbours have."""
         guessed = {
             (x, name)
             for x in range(len(self.truth))
@@ -359,7 +366,7 @@ class Withheld:
 
 @dataclass(frozen=True)
 class Purity:
-    """Of a clustering: the mean over clusters, and weighted by size."""
+    """Purity of a clustering: the mean over clusters, weighted by size, and the sum."""
 
     mean: float
     weighted: float
@@ -367,7 +374,10 @@ class Purity:
 
 
 def purity(labels: Sequence[int], types_of: Sequence[set[str]], with_noise: bool) -> Purity:
-    """1/|ζ|² Σ over x, y ∈ ζ of cos(type(x), type(y)) for each cluster ζ; noise, −1, counts as one or not at all."""
+    """1/|ζ|² Σ cos(type(x), type(y)) over x, y ∈ ζ, for each cluster ζ.
+
+    Noise (−1) is one cluster, or is ignored.
+    """
     sizes, each = [], []
     for cluster in sorted(set(labels) - (set() if with_noise else {-1})):
         members = [types_of[x] for x, label in enumerate(labels) if label == cluster]
@@ -386,12 +396,12 @@ def purity(labels: Sequence[int], types_of: Sequence[set[str]], with_noise: bool
 
 
 def core_distance(points: Sequence[Vector], x: int, min_samples: int) -> float:
-    """The distance to the min_samples-th neighbour, the point itself being the first."""
+    """The distance to the min_samples-th neighbour; the point itself is the first."""
     return sorted(distance(points[x], y) for y in points)[min_samples - 1]
 
 
 def spanning_tree_weights(points: Sequence[Vector], min_samples: int) -> list[float]:
-    """The weights of a least spanning tree under mutual reachability, ascending: Kruskal's algorithm. All such trees have the same."""
+    """Ascending weights of a minimum spanning tree under mutual reachability (Kruskal)."""
     core = [core_distance(points, x, min_samples) for x in range(len(points))]
     edges = sorted(
         (max(core[x], core[y], distance(points[x], points[y])), x, y)
@@ -408,18 +418,18 @@ def spanning_tree_weights(points: Sequence[Vector], min_samples: int) -> list[fl
 
 
 def roles(graph: Iterable[Triple], term: str) -> set[tuple[str, str]]:
-    """(predicate, side) of all statements about a term; the giving of types is none."""
+    """(predicate, side) of all statements about a term, except type statements."""
     ordinary = [(s, p, o) for s, p, o in graph if p != RDF_TYPE or is_literal(o)]
     return {(p, "subject") for s, p, _ in ordinary if s == term} | {
         (p, "object") for _, p, o in ordinary if o == term
     }
 
 
-def votes(graph: Sequence[Triple], vectors: dict[str, Vector], asked: str, mu: int) -> Counter[str]:
-    """How many of the μ nearest other typed subjects that have a role in common with one that is asked are of each class."""
-    typed = sorted(typed_subjects(graph) - {asked})
-    voters = [typed[y] for y in nearest([vectors[name] for name in typed], vectors[asked], mu)]
-    own = roles(graph, asked)
+def votes(graph: Sequence[Triple], vectors: dict[str, Vector], query: str, mu: int) -> Counter[str]:
+    """Votes for each class, by the μ nearest typed subjects that share a role with the query."""
+    typed = sorted(typed_subjects(graph) - {query})
+    voters = [typed[y] for y in nearest([vectors[name] for name in typed], vectors[query], mu)]
+    own = roles(graph, query)
     return Counter(
         kind
         for voter in voters
