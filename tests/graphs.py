@@ -88,6 +88,10 @@ GRAPHS = st.tuples(
     st.lists(st.sampled_from(SMALL), max_size=30), st.sampled_from(["", "e:hub", "e:a"])
 ).map(lambda drawn: drawn[0] + [(s, p, drawn[1]) for s, p, _ in drawn[0] if drawn[1]])
 
+# Six subjects with types; half of them have another statement.
+TYPED = [(f"e:t{i}", RDF_TYPE, "e:c" if i % 2 else "e:d") for i in range(6)]
+TYPED += [(f"e:t{i}", "e:p", "e:b") for i in range(3)]
+
 
 def many(examples: int) -> settings:
     """Check this many examples; the random profile checks ten times as many."""
