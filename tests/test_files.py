@@ -50,7 +50,7 @@ def void(_: object) -> None:
 
 
 class Faults:
-    """Makes the n-th of all calls that can fail on a full disk fail; counts them."""
+    """Counts the calls that can fail on a full disk, and makes the n-th one fail."""
 
     def __init__(self, at: int, number: int = errno.ENOSPC) -> None:
         self.at, self.number, self.calls, self.failed = at, number, 0, ""
@@ -66,7 +66,7 @@ class Faults:
         return watched
 
     def open(self, path: Any, mode: str = "r", **named: Any) -> Any:
-        """open(), giving a file whose write() is watched."""
+        """open() that returns a file with a watched write()."""
         file = self.watch("open", io.open)(path, mode, **named)
         return _Watched(self, file) if "w" in mode else file
 
@@ -546,7 +546,7 @@ def test_read_ahead_stops_its_thread_when_it_is_closed() -> None:
     ahead.close()  # type: ignore[attr-defined]
     assert not _threads()
     assert closed == [True]
-    assert len(produced) <= 2 + 3 + 1  # taken, waiting, and the one that found no room
+    assert len(produced) <= 2 + 3 + 1  # taken, in the queue, and one that does not fit
 
 
 def _threads() -> list[threading.Thread]:

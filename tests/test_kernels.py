@@ -1,4 +1,4 @@
-"""Kernels that are best seen alone."""
+"""Kernels that are tested on their own."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add(terms: hashing.Dictionary, word: str, h: int) -> int:
 
 @pytest.mark.parametrize("h", [0, 7, 2**63, 2**64 - 1])
 def test_terms_with_equal_hashes_get_different_ids(h: int) -> None:
-    """Also around the end of the table, and where one word begins like another."""
+    """Also at the end of the table, and if one word is a prefix of another."""
     terms = dictionary(16)
     words = ["aa", "ab", "a", "aab", "b"]
     assert [add(terms, word, h) for word in words] == [0, 1, 2, 3, 4]
@@ -55,7 +55,7 @@ def test_terms_keep_their_ids_in_a_larger_table() -> None:
         "c": 21,
         "d": 2**64 - 1,
         "e": 15,
-    }  # 5 and 21, and the last two, want the same slot of 16
+    }  # 5 and 21, and the last two, collide in a table of 16
     before = {word: add(terms, word, h) for word, h in hashes.items()}
     larger = terms._replace(table=np.full(64, -1, np.int64))
     hashing.rehash(larger)
@@ -84,7 +84,7 @@ def test_ppmi_of_independent_events_is_zero() -> None:
     assert springs_kernels.ppmi(4, 6, 21, 42) > 0
 
 
-# Every way in which the nodes of a triple can fall together; −1 is a literal.
+# All ways in which the nodes of a triple can be equal; −1 is a literal.
 @pytest.mark.parametrize(
     "triple",
     [(0, 1, 2), (0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 0), (0, 1, -1), (0, 0, -1)],
@@ -113,7 +113,7 @@ def test_random_numbers_are_below_their_bound(n: int) -> None:
 
 
 def test_random_numbers_differ_by_seed_purpose_row_and_counter() -> None:
-    """Neighbouring arguments, swapped ones among them, must not meet."""
+    """Neighbouring and swapped arguments give different numbers."""
     arguments = [
         (seed, purpose, row, counter)
         for seed in (0, 1, 2, 2**64 - 1)
@@ -128,7 +128,7 @@ def test_random_numbers_differ_by_seed_purpose_row_and_counter() -> None:
 
 @pytest.mark.parametrize("bit", [0, 31, 32, 63])
 def test_random_bits_are_fair(bit: int) -> None:
-    """6,400 coins, which fall within five deviations of the half."""
+    """The sum of 6,400 bits is within five deviations of one half."""
     heads = sum(
         int(random.random_bits(np.uint64(1), 2, row, counter)) >> bit & 1
         for row in range(80)
@@ -155,10 +155,10 @@ def test_a_start_fills_exactly_its_dimensions(dimensions: int) -> None:
         again = np.zeros_like(positions)
         for begin in range(0, 4000, 1000):
             start(np.uint64(3), dimensions, begin, begin + 1000, again)
-        assert (again == positions).all(), "a row does not depend on the others"
+        assert (again == positions).all(), "a row does not depend on other rows"
 
 
-# -- Roles in common --------------------------------------------------------------------------
+# -- Shared roles -----------------------------------------------------------------------------
 
 ROLES = st.lists(st.frozensets(st.integers(0, 6), max_size=4), min_size=1, max_size=6)
 

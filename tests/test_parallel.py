@@ -1,4 +1,4 @@
-"""Work on several threads: in parts, and in order."""
+"""Work on several threads: parts of a range, tasks, and results in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of a run: what may not change the result does not; what goes wrong is said."""
+"""Complete runs: what changes the vectors and what does not, resuming, planning, errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_vectors_do_not_depend_on_the_memory_limit(graph: Path) -> None:
 
 
 def test_the_fast_and_the_slow_path_give_the_same_bits(graph: Path) -> None:
-    """N-Triples is Turtle, too: the same file through pyoxigraph's Turtle parser."""
+    """N-Triples is a subset of Turtle, which pyoxigraph parses."""
     assert bits(pyke.embed(graph, format="turtle")) == bits(pyke.embed(graph))
 
 
@@ -108,7 +108,7 @@ def test_resuming_a_finished_run_returns_the_existing_embedding(
     assert (
         again.manifest["stages"]
         == json.loads((tmp_path / "out" / "manifest.json").read_text())["stages"]
-    ), "it is the one that is there"
+    ), "it is the existing embedding"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_resuming_refuses_the_finished_output_of_another_run(
     elif other == "damage":
         np.save(out / "vectors.npy", np.full_like(done.vectors, np.nan))
     else:
-        os.utime(graph, ns=(0, 0))  # older, as copies may be
+        os.utime(graph, ns=(0, 0))  # an older time, as copies can have
     with pytest.raises(OutputExists, match=words):
         embed_to(out, graph, config, resume=True)
 
@@ -221,7 +221,9 @@ def test_a_graph_without_triples_is_refused(
 def test_a_graph_of_literals_can_be_embedded_if_literals_count(tmp_path: Path) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(
-        '<http://e/s> <http://e/p> "a" .\n<http://e/s> <http://e/p> "b" .\n<http://e/t> <http://e/p> "a" .\n'
+        '<http://e/s> <http://e/p> "a" .\n'
+        '<http://e/s> <http://e/p> "b" .\n'
+        '<http://e/t> <http://e/p> "a" .\n'
     )
     embedding = pyke.embed(path, count_literals=True)
     assert len(embedding) == 3

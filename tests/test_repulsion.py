@@ -1,4 +1,4 @@
-"""Who repels whom: every particle gets what the oracle allows, and everything allowed is as likely."""
+"""Repellers: the oracle allows each of them, and all allowed particles are equally likely."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyke.springs.repellers import POOL, draw_repellers
 
 
 def matrix_of(similar: NDArray[np.bool_]) -> Matrix:
-    """A symmetric table of who is similar to whom, as rows."""
+    """A symmetric table of similar pairs as a sparse matrix."""
     rows, columns = np.nonzero(similar)
     offsets = np.searchsorted(rows, np.arange(len(similar) + 1)).astype(np.int64)
     return Matrix(offsets, columns.astype(np.int32), np.ones(len(columns), np.float32))
@@ -36,7 +36,7 @@ def assert_valid(similar: NDArray[np.bool_], wanted: int, seed: int = 0) -> None
 
 
 def with_hubs(particles: int, seed: int) -> NDArray[np.bool_]:
-    """Sparse, but for three hubs: one is similar to all others, one to all but 3, one to all but 20."""
+    """Few similar pairs, and three hubs, similar to all others, to all but 3, and to all but 20."""
     drawn = np.random.default_rng(seed)
     similar = drawn.random((particles, particles)) < 0.01
     for hub, strangers in ((0, 0), (1, 3), (particles - 2, 20)):
@@ -70,14 +70,17 @@ def test_repellers_are_valid_around_hubs(particles: int, wanted: int) -> None:
 
 
 def test_repellers_are_valid_if_a_complete_block_draws_outside_its_pool() -> None:
-    """1,200 particles on a ring, each dissimilar to the 190 around it only: what a block draws is more than 65,536 in sum."""
+    """1,200 particles on a ring, dissimilar to their 190 neighbours only.
+
+    A block draws more than 65,536 particles in total.
+    """
     apart = np.abs(np.subtract.outer(np.arange(1200), np.arange(1200)))
     similar = np.minimum(apart, 1200 - apart) > 95
     assert_valid(similar, 200)
 
 
 def deviation(counts: Counter[int], eligible: list[int], wanted: int, rounds: int) -> float:
-    """χ² of the counts against equal chances, in its standard deviations from its mean."""
+    """χ² of the counts under equal chances, as deviations from its mean."""
     m = len(eligible)
     share = wanted / m
     # Each is drawn or not in a round, so the variance of a count is rounds · share · (1 − share).
@@ -92,10 +95,13 @@ def deviation(counts: Counter[int], eligible: list[int], wanted: int, rounds: in
     [(40, 7, 8), (600, 7, 8), (600, 598, 8), (600, 1, 2), (300, 7, 45)],
 )
 def test_all_eligible_particles_are_equally_likely(particles: int, x: int, wanted: int) -> None:
-    """In the pool of all, in pools of some, and for hubs, which draw beside their pool (598 from 20, 1 from 3)."""
+    """With a pool of all particles, with smaller pools, and for hubs.
+
+    Outside their pool, hub 598 draws from 20 particles, hub 1 from 3.
+    """
     table = with_hubs(particles, 2)
     similar = matrix_of(table)
-    seeds = 1200  # so many that one of 600 is missed only once in 10,000 such tests
+    seeds = 1200  # one of 600 particles is missing in one of 10,000 such tests
     drawn = [chosen(draw_repellers(similar, wanted, seed, 1), x) for seed in range(seeds)]
     counts = Counter(y for row in drawn for y in row)
     eligible = [y for y in range(particles) if y != x and not table[x, y]]

@@ -1,4 +1,4 @@
-"""The annealed iteration: positions, J and displacement beside the oracle, stop rules, divergence, and the same bits always."""
+"""The simulation: each step compared with the oracle, stop rules, divergence, equal bits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LAWS = [*product(("radial", "elementwise"), ("stiffness", "unit"), (False, True)
 
 
 def random_text(terms: int, triples: int, seed: int) -> str:
-    """Typed things, and links between them."""
+    """Random links between typed terms."""
     draw = random.Random(seed)
     things = [f"e:{i}" for i in range(terms)]
     links = [
@@ -94,13 +94,13 @@ def all_repel(particles: int) -> Repellers:
 
 
 def laid_out(points: list[list[float]]) -> State:
-    """Given positions to start from."""
+    """A state with the given positions."""
     positions = np.zeros((len(points), anneal.row_stride(len(points[0]))), np.float32)
     positions[:, : len(points[0])] = points
     return State(positions, ())
 
 
-# -- Beside the oracle ------------------------------------------------------------------------
+# -- Compared with the oracle -----------------------------------------------------------------
 
 
 def kept_states(
@@ -115,9 +115,7 @@ def kept_states(
         SILENT,
         keep=lambda state: positions.append(state.positions.copy()),
     )
-    assert not any(at[:, config.dimensions :].any() for at in positions), (
-        "what follows the dimensions stays 0"
-    )
+    assert not any(at[:, config.dimensions :].any() for at in positions), "the padding stays 0"
     return [at[:, : config.dimensions].astype(np.float64) for at in positions]
 
 
@@ -128,9 +126,12 @@ def kept_states(
 def test_every_step_equals_the_oracle(
     law: str, mass: str, rescale: bool, similarity: str, init: str, dimensions: int
 ) -> None:
-    """Each of ten steps from the same positions as the oracle's, so that chaos cannot enlarge what rounding does."""
-    config = Config(similarity=similarity, dimensions=dimensions, init=init, k=6, repellers=5, omega=1.0 if law == "radial" else 0.01,
-                    mass=mass, repulsion=law, rescale=rescale, max_iterations=10, epsilon=0, seed=5, threads=2)  # fmt: skip
+    """Each of ten steps starts from the oracle's positions, where rounding errors cannot grow."""
+    config = Config(
+        similarity=similarity, dimensions=dimensions, init=init, k=6, repellers=5,
+        omega=1.0 if law == "radial" else 0.01, mass=mass, repulsion=law, rescale=rescale,
+        max_iterations=10, epsilon=0, seed=5, threads=2,
+    )  # fmt: skip
     forces = forces_of(random_text(25, 40, 1), config)
     system, history = oracle_of(*forces, config), simulate(*forces, config, SILENT).history
     states = kept_states(*forces, config)
@@ -152,13 +153,16 @@ def test_every_step_equals_the_oracle(
 def test_ten_iterations_end_at_the_positions_of_the_oracle(
     law: str, mass: str, rescale: bool
 ) -> None:
-    """From the same start, with the same P and N; the oracle computes with 64 bits."""
-    # Repulsion multiplies a difference in the last bit by ω/d² at every step, and the element-wise law meets tiny differences in
-    # some dimension all the time: a small ω keeps that factor near 1. It is smaller still where attraction alone rules the size
-    # of the cloud, which then shrinks. No two particles here have the same springs: such twins would be pulled to one place.
+    """From the same start, with the same springs and repellers; the oracle uses 64-bit numbers."""
+    # Repulsion multiplies a rounding error by ω/d² at each step, and d is often tiny in some
+    # dimension of the element-wise law. A small ω keeps this factor near 1. It is smaller still if
+    # attraction alone determines the size of the cloud, which then shrinks. No two particles have
+    # the same springs: these would be pulled to the same position.
     omega = 0.05 if law == "radial" else 1e-6 if rescale else 1e-5 if mass == "unit" else 1e-8
-    config = Config(dimensions=3, init="uniform", repellers=3, omega=omega, mass=mass, repulsion=law, rescale=rescale,
-                    max_iterations=10, epsilon=0, seed=26)  # fmt: skip
+    config = Config(
+        dimensions=3, init="uniform", repellers=3, omega=omega, mass=mass, repulsion=law,
+        rescale=rescale, max_iterations=10, epsilon=0, seed=26,
+    )  # fmt: skip
     drawn = np.random.default_rng(26)
     sigma = np.triu((drawn.random((12, 12)) < 0.35) * drawn.random((12, 12)), 1)
     sigma += sigma.T
@@ -174,15 +178,13 @@ def test_ten_iterations_end_at_the_positions_of_the_oracle(
     truth, unrepelled = map(np.array, both)
     size = np.ptp(truth, axis=0).max()
     assert abs(ended - truth).max() < 1e-5 * size
-    assert abs(unrepelled - truth).max() > 1e-4 * size, (
-        "ω is not so small that nobody would miss it"
-    )
+    assert abs(unrepelled - truth).max() > 1e-4 * size, "ω is large enough to matter"
 
 
 @pytest.mark.parametrize("law", ["radial", "elementwise"])
 @pytest.mark.parametrize("gap", [0.0, 1e-14, 1e-13, 1e-11, 1e-3])
 def test_repulsion_stops_growing_below_a_minimum_distance(law: str, gap: float) -> None:
-    """Below a distance of 1e−12 it stops growing, and two particles at one place stay there."""
+    """Repulsion is constant below a distance of 1e−12, and 0 at the same position."""
     config = Config(dimensions=2, repulsion=law, omega=1e-9, max_iterations=1)
     points = [[0.0, 0.0], [gap, 0.0], [0.5, 2.0]]
     rest = simulate(matrix([{}, {}, {}]), all_repel(3), config, SILENT, laid_out(points))
@@ -207,14 +209,17 @@ def test_rescaling_sets_a_constant_dimension_to_zero() -> None:
 
 
 def test_the_update_is_simultaneous() -> None:
-    """Two particles that attract each other change places in one step of full energy; one after the other, they would meet."""
+    """Two particles that attract each other swap positions at full energy.
+
+    If they moved in turn, they would meet.
+    """
     config = Config(dimensions=1, max_iterations=1, omega=0)
     rest = simulate(
         matrix([{1: 2.0}, {0: 2.0}]), all_repel(2), config, SILENT, laid_out([[0.0], [1.0]])
     )
     assert rest.positions[:, 0].tolist() == [1.0, 0.0]
     assert rest.history[0] == anneal.Iteration(energy=1.0, objective=0.0, displacement=2.0), (
-        "d is in J twice as attraction, twice as repulsion"
+        "J counts d twice as attraction and twice as repulsion"
     )
 
 
@@ -224,7 +229,7 @@ def test_only_repulsion_moves_a_particle_without_springs() -> None:
     assert rest.positions[:, 0].tolist() == [-0.25, 2.25]
 
 
-# -- The end ----------------------------------------------------------------------------------
+# -- Stop rules -------------------------------------------------------------------------------
 
 
 def run(config: Config, **changes: Any) -> Result:
@@ -234,7 +239,7 @@ def run(config: Config, **changes: Any) -> Result:
 
 CALM = Config(
     dimensions=4, repellers=0, epsilon=0, threads=1
-)  # attraction alone: the cloud contracts
+)  # without repulsion the cloud contracts
 
 
 @pytest.mark.parametrize(
@@ -255,7 +260,7 @@ def test_a_run_ends_after_the_maximum_number_of_iterations() -> None:
 
 
 def test_a_run_ends_when_the_displacement_falls_below_epsilon() -> None:
-    """After the first iteration that moves less than ε in sum, and not before."""
+    """The first iteration with a displacement below ε is the last one."""
     whole = [moment.displacement for moment in run(CALM).history]
     epsilon = whole[15] * 1.0001
     rest = run(CALM, epsilon=epsilon)
@@ -266,13 +271,13 @@ def test_a_run_ends_when_the_displacement_falls_below_epsilon() -> None:
 
 
 def test_a_run_ends_when_the_objective_rises_if_enabled() -> None:
-    """After the first iteration that began with a J no smaller than the one before."""
+    """The first iteration whose J is at least as large as the previous one is the last."""
     config = replace(CALM, repellers=2, omega=0.001)
     whole = [moment.objective for moment in run(config).history]
     rise = next(t for t in range(1, len(whole)) if whole[t] >= whole[t - 1])
     rest = run(config, stop_when_j_rises=True)
     assert (rest.reason, len(rest.history)) == ("objective", rise + 1)
-    assert len(whole) == 25, "unwanted, it ends nothing"
+    assert len(whole) == 25, "without the option the run continues"
 
 
 @pytest.mark.parametrize("law", ["radial", "elementwise"])
@@ -294,7 +299,7 @@ def test_nan_and_infinity_are_detected_in_the_first_iteration(place: float, resc
         )
 
 
-# -- The same bits ----------------------------------------------------------------------------
+# -- Equal bits -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -356,7 +361,7 @@ def test_states_are_kept_at_the_requested_interval() -> None:
 
 
 def test_particles_are_placed_at_the_weighted_mean_in_turn() -> None:
-    """The second is tied to the first, which has its place; the third to the second, for which it waits; the fourth only to itself."""
+    """Particle 1 is linked to 0, which is placed; 2 to 1; 3 to itself only."""
     springs = Matrix(
         np.array([0, 0, 1, 2, 3]), np.array([0, 1, 3], np.int32), np.array([5, 1, 3], np.float32)
     )

@@ -1,4 +1,4 @@
-"""Who attracts whom, beside the oracle."""
+"""Springs compared with the oracle."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pyke.springs.strongest import springs_around, strongest_springs, symmetric_
 
 
 def particles_of(graph: Graph, truth: list[Triple], similarity: str) -> list[Particle]:
-    """The oracle's names of all particles in the order of their ids: terms; roles, by side; contexts, by side and other term."""
+    """The oracle's names of all particles by id: terms, then roles, then contexts."""
     terms: list[Particle] = list(graph.terms)
     if similarity == "ppmi":
         return terms
@@ -41,7 +41,7 @@ def particles_of(graph: Graph, truth: list[Triple], similarity: str) -> list[Par
 
 
 def entries(matrix: Matrix) -> dict[tuple[int, int], float]:
-    """All (row, column): value."""
+    """All entries as {(row, column): value}."""
     rows = np.repeat(np.arange(matrix.rows), np.diff(matrix.offsets)).tolist()
     return dict(
         zip(zip(rows, matrix.columns.tolist(), strict=True), matrix.values.tolist(), strict=True)
@@ -101,9 +101,7 @@ def test_springs_do_not_depend_on_the_number_of_threads(
         ]
 
     undivided = all_springs(1)
-    with patch.object(
-        contexts, "MIN_ROWS", 1
-    ):  # borders between any two rows, those amid a context too
+    with patch.object(contexts, "MIN_ROWS", 1):  # tasks may begin at any row, also inside a context
         assert all_springs(threads) == undivided
 
 
@@ -123,7 +121,7 @@ def test_springs_around_some_terms_equal_those_of_the_complete_graph(
         around = springs_around(graph, chosen, config)
     assert around.rows == whole.rows
     expected, rows = entries(whole), set(np.flatnonzero(chosen).tolist())
-    rows |= {y for x, y in expected if x in rows}  # terms, and what they are tied to
+    rows |= {y for x, y in expected if x in rows}  # the terms and the particles linked to them
     assert {pair: value for pair, value in entries(around).items() if pair[0] in rows} == {
         pair: value for pair, value in expected.items() if pair[0] in rows
     }
@@ -152,7 +150,7 @@ def test_the_smaller_id_wins_ties_in_any_row_order(pairs: list[tuple[int, float]
 
 
 def test_ppmi_similarities_equal_values_computed_by_hand() -> None:
-    """Four triples: a and p stand in three and four of them, and together in three; b and c each in one with a and p."""
+    """Of four triples, a is in three and p in four; b and c are in one each, with a and p."""
     graph = graph_of(
         as_text(
             [
