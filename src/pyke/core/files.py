@@ -101,25 +101,22 @@ def write_directory(
     target = target.resolve()
     temporary = _temporary(target)
     try:
-        _recover(target)
-        check_output_directory(target, force)
-        temporary.mkdir(parents=True)
-        files = {name: _write_file(temporary / name, content) for name, content in contents.items()}
-        entries = manifest | {"files": files}
-        text = json.dumps(entries, indent=1, ensure_ascii=False, allow_nan=False)
-        _write_file(temporary / MANIFEST, f"{text}\n".encode())
-        _sync_directory(temporary)
-        check_output_directory(target, force)
-        if target.exists():
-            _exchange(temporary, target)
-        else:
-            os.rename(temporary, target)
+        with _write_errors(target):
+            _recover(target)
+            check_output_directory(target, force)
+            temporary.mkdir(parents=True)
+            files = {name: _write_file(temporary / name, new) for name, new in contents.items()}
+            entries = manifest | {"files": files}
+            text = json.dumps(entries, indent=1, ensure_ascii=False, allow_nan=False)
+            _write_file(temporary / MANIFEST, f"{text}\n".encode())
+            _sync_directory(temporary)
+            check_output_directory(target, force)
+            if target.exists():
+                _exchange(temporary, target)
+            else:
+                os.rename(temporary, target)
         with suppress(OSError):  # the output is in place; only a power cut could undo the rename
             _sync_directory(target.parent)
-    except OSError as error:
-        if isinstance(error, PykeError):
-            raise
-        raise _write_error(target, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -201,20 +198,17 @@ def new_file(path: str | os.PathLike[str], force: bool = False) -> Iterator[IO[b
     target = Path(path).resolve()
     temporary = _temporary(target)
     try:
-        check_output_file(target, force)
-        _remove_leftovers(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "wb", buffering=0) as file:
-            yield file
-            os.fsync(file.fileno())
-        check_output_file(target, force)
-        os.replace(temporary, target)
+        with _write_errors(target):
+            check_output_file(target, force)
+            _remove_leftovers(target)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with open(temporary, "wb", buffering=0) as file:
+                yield file
+                os.fsync(file.fileno())
+            check_output_file(target, force)
+            os.replace(temporary, target)
         with suppress(OSError):
             _sync_directory(target.parent)
-    except OSError as error:
-        if isinstance(error, PykeError):
-            raise
-        raise _write_error(target, error) from error
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -245,13 +239,9 @@ def write_stream(
 
 
 def _write_to_standard_output(blocks: Iterable[Block]) -> int:
-    try:
+    with _write_errors("standard output"):
         size = sum(_write_all(sys.stdout.buffer, block) for block in blocks)
         sys.stdout.buffer.flush()
-    except BrokenPipeError:  # the reader, such as `head`, has stopped
-        raise
-    except OSError as error:
-        raise _write_error(Path("standard output"), error) from error
     return size
 
 
@@ -282,11 +272,9 @@ def work_directory(output: Path) -> Iterator[Path]:
     """
     output = output.resolve()
     path = output.with_name(f".{output.name}.pyke")
-    try:
+    with _write_errors(path):
         path.mkdir(parents=True, exist_ok=True)
         lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as error:
-        raise _write_error(path, error) from error
     try:
         if not try_lock(lock):
             raise OutputExists(
@@ -354,10 +342,19 @@ def _write_all(file: IO[bytes], block: Block) -> int:
     return len(block)
 
 
-def _write_error(path: Path, error: OSError) -> WriteError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    reason = "the disk is full" if full else error.strerror or str(error)
-    return WriteError(f"cannot write {path}: {reason}. Existing output is unchanged.")
+@contextmanager
+def _write_errors(output: Path | str) -> Iterator[None]:
+    """Turn errors of the operating system into a WriteError with the name of the output."""
+    try:
+        yield
+    except (PykeError, BrokenPipeError):  # a broken pipe: the reader, such as `head`, has stopped
+        raise
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        reason = "the disk is full" if full else error.strerror or str(error)
+        raise WriteError(
+            f"cannot write {output}: {reason}. Existing output is unchanged."
+        ) from error
 
 
 def _sync_directory(path: Path) -> None:
