@@ -178,3 +178,9 @@ def test_no_test_file_imports_from_another() -> None:
         names |= {a.name for node in nodes if isinstance(node, ast.Import) for a in node.names}
         shared = {name for name in names if name.startswith("test_")}
         assert not shared, f"{path.name}: move what it imports from {shared} into graphs.py"
+
+
+def test_test_files_are_named_after_folders() -> None:
+    others = {"audit", "contributing", "docs", "kernels", "layers"}
+    for path in (ROOT / "tests").glob("test_*.py"):
+        assert path.stem.split("_")[1] in LAYER_OF.keys() | others, path.name
