@@ -193,7 +193,7 @@ def test_an_unknown_term_is_refused_with_suggestions(
     ("options", "code", "told"),
     [
         (("-o", "there.nt"), 73, "--force"),
-        (("-o", "folder.nt"), 73, "is no file"),
+        (("-o", "folder.nt"), 73, "is not a file"),
         (("-o", "there.nt/found.nt"), 74, "cannot write"),
         (("-o", "found.rdf"), 2, ".trig"),
         (("--report", "report.txt"), 2, "extensions"),

@@ -124,7 +124,7 @@ class Input:
             data = self._data.read(size)
         except EOFError:
             raise DataError(
-                f"{self.name} is incomplete: the {self._compression} file ends too early. "
+                f"{self.name} is incomplete: the {self._compression} file was cut off. "
                 "Download it again."
             ) from None
         except (OSError, zlib.error, lzma.LZMAError) as error:

@@ -88,6 +88,8 @@ def limit_memory(limit: int) -> None:
 
 
 def _exit_above(limit: int) -> None:
+    # Linux counts the memory of the parent before the program was loaded as part of the peak.
+    limit = max(limit, peak_resident_bytes())
     while peak_resident_bytes() <= limit:
         time.sleep(0.01)
     os._exit(OUT_OF_MEMORY)
