@@ -6,11 +6,9 @@ The fields of `Config` are the table. The options of the command line, the param
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_type_hints
@@ -146,6 +144,8 @@ class Config:
     @classmethod
     def read(cls, path: str | os.PathLike[str], preset: str = "default", **changes: Any) -> Config:
         """Settings from a TOML file; changes that are not None override the file."""
+        import tomllib  # here, because `pyke --help` needs the table of settings only
+
         try:
             with open(path, "rb") as file:
                 found = tomllib.load(file)
@@ -266,6 +266,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 def _as_toml(value: Any) -> str:
     """A value as TOML: the same as JSON except for one character."""
+    import json
+
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
