@@ -30,7 +30,7 @@ def evaluate(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUTS...",
+            metavar="INPUTS",
             help="An embedding directory, or RDF files to embed first.",
             show_default=False,
         ),

@@ -28,7 +28,7 @@ KINDS = {"query": str, "rank": int, "term": str, "distance": float, "label": str
 _Terms = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[TERMS]...",
+        metavar="TERMS",
         help="Terms: IRIs, _:blank nodes, prefixed names, labels or local names.",
         show_default=False,
     ),

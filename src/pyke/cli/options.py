@@ -16,7 +16,7 @@ from pyke.config import MODEL, PRESETS, READING, RUNNING, SETTINGS, Config, Sett
 Inputs = Annotated[
     list[str],
     typer.Argument(
-        metavar="INPUTS...",
+        metavar="INPUTS",
         help="RDF files, directories or globs, compressed or not; - for standard input.",
         show_default=False,
     ),
@@ -24,7 +24,7 @@ Inputs = Annotated[
 Files = Annotated[
     list[str],
     typer.Argument(
-        metavar="INPUTS...",
+        metavar="INPUTS",
         help="RDF files, directories or globs, compressed or not.",
         show_default=False,
     ),

@@ -13,7 +13,6 @@ import typer
 
 DEFAULT_WIDTH = 80  # in files and pipes
 MIN_WIDTH = 12  # of a column that is wrapped
-GAP = 2
 
 Cell = tuple[str, str]  # text, and its style
 
@@ -51,14 +50,15 @@ def print_table(
     header = [printable(column) for column in columns]
     cells = [[printable(cell) for cell in row] for row in rows]
     widths = _widths(header, cells, width())
+    gap = 2 if _total(widths, 2) <= width() or _total(widths, 1) > width() else 1
     if title:
         _echo(printable(title), bold=True)
-    for line in _lines(header, widths, right):
+    for line in _lines(header, widths, right, gap=gap):
         _echo(line, bold=True)
-    _echo("─" * min(width() - 1, sum(widths) + GAP * (len(widths) - 1)), dim=True)
+    _echo("─" * min(width() - 1, _total(widths, gap)), dim=True)
     for number, row in enumerate(cells):
         is_bold = {column for line, column in bold if line == number}
-        for line in _lines(row, widths, right, is_bold):
+        for line in _lines(row, widths, right, is_bold, gap):
             _echo(line)
     _echo("")
 
@@ -72,7 +72,9 @@ def _widths(header: list[str], cells: list[list[str]], limit: int) -> list[int]:
         max(word, min(needed, max(MIN_WIDTH, _longest_word([row[i] for row in cells]))))
         for i, (word, needed) in enumerate(zip(words, content, strict=True))
     ]
-    while _total(widths) > limit:
+    if _total([*widths[:-1], smallest[-1]], 1) > limit >= _total(widths[:-1], 1):
+        return widths  # the last column is too wide for any table: leave the others as they are
+    while _total(widths, 1) > limit:
         room = [w - s for w, s in zip(widths, smallest, strict=True)]
         widest = max(range(len(widths)), key=lambda i: (room[i] > 0, widths[i]))
         if room[widest] <= 0:
@@ -81,8 +83,8 @@ def _widths(header: list[str], cells: list[list[str]], limit: int) -> list[int]:
     return widths
 
 
-def _total(widths: list[int]) -> int:
-    return sum(widths) + GAP * (len(widths) - 1)
+def _total(widths: list[int], gap: int) -> int:
+    return sum(widths) + gap * (len(widths) - 1)
 
 
 def _longest_word(texts: Sequence[str]) -> int:
@@ -100,7 +102,11 @@ def _length(text: str) -> int:
 
 
 def _lines(
-    row: list[str], widths: list[int], right: Collection[int], bold: Collection[int] = ()
+    row: list[str],
+    widths: list[int],
+    right: Collection[int],
+    bold: Collection[int] = (),
+    gap: int = 2,
 ) -> list[str]:
     """A row as one or more lines."""
     wrapped = [_wrap(text, size) for text, size in zip(row, widths, strict=True)]
@@ -112,7 +118,7 @@ def _lines(
             space = " " * (widths[i] - _length(text))
             styled = typer.style(text, bold=True) if i in bold and text else text
             parts.append(space + styled if i in right else styled + space)
-        lines.append((" " * GAP).join(parts).rstrip())
+        lines.append((" " * gap).join(parts).rstrip())
     return lines
 
 

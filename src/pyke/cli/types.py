@@ -146,9 +146,10 @@ def _sentences(found: Predictions, output: Path | None) -> list[str]:
     from pyke.use.types.write import syntax_of
 
     skipped = found.not_in_rdf if output and syntax_of(output) else 0
-    what = f"{len(found) - skipped:,} types of {found.asked:,} subjects"
+    what = f"{len(found) - skipped:,} types"
     to_file = output and str(output) != "-"
     line = f"Wrote {what} to {output}." if to_file else f"Predicted {what}."
+    line += f" {found.asked:,} subjects were examined."
     if len(found):
         line += f" Expected precision: {found.expected_right:.1%}."
     elif found.asked > found.without_voters:

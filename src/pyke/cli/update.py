@@ -26,9 +26,7 @@ def update(
     settings: Settings,
     added: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[FILES]...", help="RDF files with new triples.", show_default=False
-        ),
+        typer.Argument(metavar="FILES", help="RDF files with new triples.", show_default=False),
     ] = None,
     remove: Annotated[
         list[str] | None,

@@ -141,8 +141,8 @@ class Embedding(TermVectors):
         """
         from pyke.use.neighbours import search
 
-        if k < 1:
-            raise UsageError(f"`k` is {k}; it must be at least 1")
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise UsageError(f"`k` is {k!r}; it must be a whole number, at least 1")
         asked, vectors = query_vectors(self, queries)
         chosen = allowed_terms(self, among, predicates)
         points = self.vectors if chosen is None else self.vectors[chosen]

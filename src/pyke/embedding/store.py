@@ -80,6 +80,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
             raise DamagedStore(f"{file} is too large for a manifest")
         manifest = json.loads(file.read_bytes())
     except FileNotFoundError:
+        if not path.exists():
+            raise NoInput(f"{path} does not exist: no {MANIFEST} there") from None
         raise NoInput(f"{path} is not an embedding directory: it has no {MANIFEST}") from None
     except NotADirectoryError:
         raise NoInput(
