@@ -7,7 +7,8 @@ PIP := $(BIN)/pip install -q --disable-pip-version-check --no-compile
 PACKAGE := $(VENV)/package-installed
 TOOLS := $(VENV)/tools-installed
 
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+# In the order of the files: those that run longest are not the last ones.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 .PHONY: demo test coverage fuzz browser lint docs bench baselines clean
