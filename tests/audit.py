@@ -28,8 +28,13 @@ MAY_WRITE = (
     PACKAGE + os.path.join("core", "compile.py"),
 )
 
-# Python and Numba write their own caches while the package imports a module or calls a kernel.
-CACHES = ("<frozen importlib._bootstrap_external>", os.path.join("numba", "core", "caching.py"))
+# What libraries write on their own: Python and Numba their caches, and PyKEEN a directory that it
+# creates before each training.
+LIBRARIES = (
+    "<frozen importlib._bootstrap_external>",
+    os.path.join("numba", "core", "caching.py"),
+    os.path.join("pykeen", "training", "training_loop.py"),
+)
 
 WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 EVENTS = {
@@ -94,7 +99,7 @@ def _innermost(frame: FrameType | None) -> str:
     """Return file and line of the innermost frame of the package if it may not write."""
     while frame:
         name = frame.f_code.co_filename
-        if name.startswith(TESTS) or name.endswith(CACHES) or name in MAY_WRITE:
+        if name.startswith(TESTS) or name.endswith(LIBRARIES) or name in MAY_WRITE:
             return ""
         if name.startswith(PACKAGE):
             return f"{name.removeprefix(PACKAGE)}:{frame.f_lineno}"

@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,18 @@ DATA = Path(os.environ.get("PYKE_DATA") or ROOT.parent / "shared" / "data")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(audit, "audit")
+    # PyKEEN creates directories there, as in the child process of a comparison.
+    os.environ["PYKEEN_HOME"] = os.path.join(tempfile.gettempdir(), "pyke-tests-pykeen")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Measure no coverage in property tests.
+
+    They compare kernels with the oracle, which other tests run too, and tracing doubles their time.
+    """
+    for item in items:
+        if item.get_closest_marker("hypothesis"):
+            item.add_marker("no_cover")
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -62,7 +62,11 @@ def run_method(
     fails.
     """
     module = method(name).module or ""
-    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(config.threads))}
+    environment = {
+        **os.environ,
+        **dict.fromkeys(THREAD_VARIABLES, str(config.threads)),
+        "PYKEEN_HOME": str(graph.with_name("pykeen")),  # PyKEEN would create ~/.data
+    }
     if module:  # the child must find the module where this process found it
         environment["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
     output = graph.with_name(f"{graph.name}-{name}")
