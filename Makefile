@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Python compiles modules when they are first imported; pip would compile thousands that nobody imports.
+# Python compiles modules when they are first imported, if the environment does not forbid it; pip
+# would compile thousands that nobody imports.
+export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/pip install -q --disable-pip-version-check --no-compile
 PACKAGE := $(VENV)/package-installed
 TOOLS := $(VENV)/tools-installed

@@ -23,8 +23,8 @@ DATA = Path(os.environ.get("PYKE_DATA") or ROOT.parent / "shared" / "data")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(audit, "audit")
-    # PyKEEN creates directories there, as in the child process of a comparison.
-    os.environ["PYKEEN_HOME"] = os.path.join(tempfile.gettempdir(), "pyke-tests-pykeen")
+    # PyKEEN writes there instead of ~/.data, as in the child process of a comparison.
+    os.environ["PYSTOW_HOME"] = os.path.join(tempfile.gettempdir(), "pyke-tests-pystow")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -65,7 +65,7 @@ def run_method(
     environment = {
         **os.environ,
         **dict.fromkeys(THREAD_VARIABLES, str(config.threads)),
-        "PYKEEN_HOME": str(graph.with_name("pykeen")),  # PyKEEN would create ~/.data
+        "PYSTOW_HOME": str(graph.with_name("pystow")),  # PyKEEN would write to ~/.data
     }
     if module:  # the child must find the module where this process found it
         environment["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
