@@ -13,7 +13,7 @@ TOOLS := $(VENV)/tools-installed
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-.PHONY: demo test coverage fuzz browser lint docs bench baselines clean
+.PHONY: demo test coverage fuzz faults browser lint docs bench baselines clean
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -28,6 +28,10 @@ coverage:
 # The property tests with ten times as many examples, new in each run. Repeat a run: make fuzz SEED=…
 fuzz: $(TOOLS)
 	HYPOTHESIS_PROFILE=random $(PYTEST) -m hypothesis --hypothesis-seed=$(SEED) $(TESTS)
+
+# The long form of the tests of faults, for the figures in docs/reliability.md. Repeat a run: SEED=…
+faults: $(TOOLS)
+	PYKE_FAULTS=long PYKE_SEED=$(SEED) $(BIN)/python -m pytest -n 2 $(or $(TESTS),tests/faults)
 
 # Tests of pages and films need a browser and ffmpeg. Without them these tests are skipped.
 browser:

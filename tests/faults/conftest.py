@@ -1,0 +1,46 @@
+"""Tests of faults. A short form runs with all tests; `make faults` runs the long form.
+
+The random choices depend on a seed, which the summary prints: `make faults SEED=7` repeats a run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+
+import pytest
+
+LONG = os.environ.get("PYKE_FAULTS") == "long"
+SEED = os.environ.get("PYKE_SEED", "0")
+
+Figure = Callable[[str, str], None]
+
+
+def times(short: int, long: int) -> int:
+    """How often to repeat: in the short form, and in the long one."""
+    return long if LONG else short
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> random.Random:
+    """Random numbers of this test."""
+    return random.Random(f"{SEED} {request.node.name}")
+
+
+@pytest.fixture
+def figure(record_property: Callable[[str, object], None]) -> Figure:
+    """Publish a figure for a row of the table in docs/reliability.md."""
+    return record_property
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    figures = sorted(
+        entry
+        for report in terminalreporter.getreports("passed")
+        for entry in report.user_properties
+    )
+    if figures:
+        terminalreporter.section(f"figures, seed {SEED}")
+        for row, text in figures:
+            terminalreporter.line(f"{row:4} {text}")

@@ -1,0 +1,52 @@
+"""Run the command line in processes that start fast, to stop them at any moment.
+
+A server imports the package and loads its kernels once; each run is a fork of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import sys
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from pyke import cli
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["faults.warm"])
+
+
+def start(*arguments: str | Path, errors: Path | None = None) -> BaseProcess:
+    """Start a command; its messages go to a file or nowhere."""
+    process = _context.Process(target=_main, args=([*map(str, arguments)], errors))
+    process.start()
+    return process
+
+
+def run(*arguments: str | Path, errors: Path | None = None) -> int | None:
+    """Run a command to its end; return its exit code."""
+    process = start(*arguments, errors=errors)
+    process.join()
+    return process.exitcode
+
+
+def _main(arguments: list[str], errors: Path | None) -> None:
+    shown = os.open(errors or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(shown, 1)
+    os.dup2(shown, 2)
+    sys.argv = ["pyke", *arguments]
+    cli.main()
+
+
+def content(directory: Path) -> str:
+    """Hash of the vectors in a directory; no text if it does not exist."""
+    if not directory.exists():
+        return ""
+    return hashlib.sha256((directory / "vectors.npy").read_bytes()).hexdigest()
+
+
+def hidden(directory: Path) -> list[str]:
+    """Files that a run has left beside its output."""
+    return sorted(path.name for path in directory.iterdir() if path.name.startswith("."))

@@ -1,0 +1,140 @@
+"""A run that is killed at any moment loses at most the work since its last checkpoint."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from faults.conftest import Figure, times
+from faults.runs import content, hidden, run, start
+from graphs import random_graph
+from pyke.core.files import remove
+from pyke.embedding import store
+
+SETTINGS = ("--dimensions", "4", "--checkpoint-seconds", "0", "--energy-release", "0.1")
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("kills") / "graph.nt"
+    path.write_text(random_graph(2000))
+    return path
+
+
+@pytest.fixture(scope="module")
+def complete(graph: Path) -> tuple[str, float]:
+    """Hash of the vectors of an undisturbed run, and its seconds."""
+    out = graph.parent / "complete"
+    run("embed", graph, "-o", graph.parent / "first", *SETTINGS)  # starts the server
+    began = time.monotonic()
+    assert run("embed", graph, "-o", out, *SETTINGS) == 0
+    return content(out), time.monotonic() - began
+
+
+def _killed(rng: random.Random, seconds: float, *arguments: str | Path) -> bool:
+    """Start a command and kill it at a random moment; whether it was still running."""
+    child = start(*arguments)
+    child.join(rng.uniform(0, seconds))
+    child.kill()
+    child.join()
+    return child.exitcode == -signal.SIGKILL
+
+
+def test_a_killed_run_resumes_to_the_same_bits(
+    graph: Path,
+    complete: tuple[str, float],
+    tmp_path: Path,
+    rng: random.Random,
+    figure: Figure,
+) -> None:
+    expected, seconds = complete
+    kills = times(12, 200)
+    out = tmp_path / "out"
+    in_time = 0
+    for _ in range(kills):
+        in_time += _killed(rng, seconds, "embed", graph, "-o", out, *SETTINGS)
+        if not out.exists():
+            assert run("embed", graph, "-o", out, "--resume", *SETTINGS) == 0
+        assert content(out) == expected
+        assert hidden(tmp_path) == []
+        store.verify(out)
+        remove(out)
+    assert in_time > kills / 2, "most runs ended before they were killed"
+    figure("F1", f"{kills} kills at random moments: {kills} resumed to the same bits, 0 lost")
+
+
+def test_a_kill_leaves_the_complete_old_or_the_complete_new_output(
+    graph: Path,
+    complete: tuple[str, float],
+    tmp_path: Path,
+    rng: random.Random,
+    figure: Figure,
+) -> None:
+    new, seconds = complete
+    kills = times(12, 200)
+    out = tmp_path / "out"
+    assert run("embed", graph, "-o", out, *SETTINGS, "--seed", "1") == 0
+    old = content(out)
+    found = {old: 0, new: 0}
+    for number in range(kills):
+        wanted = SETTINGS if number % 2 == 0 else (*SETTINGS, "--seed", "1")
+        before = content(out)
+        _killed(rng, 1.2 * seconds, "embed", graph, "-o", out, "--force", *wanted)
+        store.verify(out)
+        found[content(out)] += 1
+        assert content(out) in (before, old if number % 2 else new)
+    assert run("embed", graph, "-o", out, "--force", *SETTINGS) == 0
+    assert hidden(tmp_path) == []
+    figure("F2", f"{kills} kills while an output is replaced: 0 incomplete outputs")
+
+
+def test_a_kill_while_reading_leaves_no_files_after_the_next_run(
+    graph: Path, tmp_path: Path, rng: random.Random, figure: Figure
+) -> None:
+    kills = times(6, 50)
+    out = tmp_path / "out"
+    for _ in range(kills):
+        _killed(rng, 0.1, "embed", graph, "-o", out, *SETTINGS)
+        assert not out.exists()
+    assert run("embed", graph, "-o", out, *SETTINGS) == 0
+    assert hidden(tmp_path) == []
+    figure("F3", f"{kills} kills during the first 0.1 s: 0 files left after the next run")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_run_soon_with_a_checkpoint(
+    graph: Path,
+    complete: tuple[str, float],
+    tmp_path: Path,
+    rng: random.Random,
+    figure: Figure,
+    number: int,
+    code: int,
+) -> None:
+    expected, seconds = complete
+    signals = times(6, 50)
+    sent, longest = 0, 0.0
+    out = tmp_path / "out"
+    while sent < signals:
+        child = start("embed", graph, "-o", out, *SETTINGS)
+        child.join(rng.uniform(0.2, 0.9) * seconds)
+        began = time.monotonic()
+        with suppress(ProcessLookupError):  # it has ended
+            os.kill(child.pid or 0, number)
+        child.join()
+        if child.exitcode:
+            assert child.exitcode == code
+            longest = max(longest, time.monotonic() - began)
+            sent += 1
+            assert run("embed", graph, "-o", out, "--resume", *SETTINGS) == 0
+        assert content(out) == expected
+        remove(out)
+    assert hidden(tmp_path) == []
+    assert longest < 2
+    figure("F12", f"{signals} × signal {number}: exit code {code}, at most {longest:.2f} s later")
