@@ -115,3 +115,17 @@ def test_the_error_names_a_missing_library(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(MissingLibrary, match=r"pyarrow.*\[export\]"):
         write_table(tmp_path / "table.parquet", KINDS, blocks([]))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
+def test_labels_that_look_like_formulas_are_written_exactly(ending: str, tmp_path: Path) -> None:
+    labels = ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("http://e/")', "\t=1", "\r=1"]
+    path = tmp_path / f"table{ending}"
+    write_table(path, {"text": str}, [{"text": labels}])
+    with open(path, newline="") as file:
+        if ending == ".jsonl":
+            read = [json.loads(line)["text"] for line in file]
+        else:
+            separator = "," if ending == ".csv" else "\t"
+            read = [row["text"] for row in csv.DictReader(file, delimiter=separator)]
+    assert read == labels

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import traceback
@@ -14,6 +13,8 @@ import typer
 from pyke import __version__
 from pyke.cli.app import app
 from pyke.cli.messages import as_options
+from pyke.cli.streams import echo, standard_streams
+from pyke.core.text import printable
 from pyke.errors import Interrupted, OverBudget, PykeError
 
 __all__ = ["app", "main"]
@@ -36,18 +37,25 @@ def _top(
     ] = False,
 ) -> None:
     if version:
-        typer.echo(__version__)
+        echo(__version__)
         raise typer.Exit
 
 
 def _fail(error: PykeError) -> NoReturn:
-    message = "".join(c if c.isprintable() else " " for c in as_options(str(error)))
-    print(f"pyke: {message}", file=sys.stderr)  # noqa: T201
+    is_pipe = isinstance(error, Interrupted) and error.signal_number == signal.SIGPIPE
+    if not is_pipe:  # programs that write to a pipe end without a message
+        message = printable(" ".join(as_options(str(error)).split("\n")))
+        print(f"pyke: {message}", file=sys.stderr, flush=True)  # noqa: T201
     raise SystemExit(error.exit_code)
 
 
 def main() -> None:
     """Entry point: every error of ours becomes one line and an exit code."""
+    with standard_streams():
+        _run()
+
+
+def _run() -> None:
     try:
         app()
     except PykeError as error:
@@ -59,8 +67,6 @@ def main() -> None:
                 "lower `dimensions` or `k` need less."
             )
         )
-    except BrokenPipeError:
-        os._exit(141)
     except KeyboardInterrupt:
         _fail(Interrupted(signal.SIGINT))
     except Exception:

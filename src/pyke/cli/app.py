@@ -8,6 +8,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from pyke.cli.streams import encodable
+
 MAKE, USE, DATA, MEASURE, SETUP = (
     "Make an embedding",
     "Use an embedding",
@@ -17,7 +19,14 @@ MAKE, USE, DATA, MEASURE, SETUP = (
 )
 
 
-class _Command(TyperCommand):
+class _Help:
+    """A help text in characters that standard output can encode."""
+
+    def get_help(self, ctx: Any) -> str:
+        return encodable(super().get_help(ctx))  # type: ignore[misc]
+
+
+class _Command(_Help, TyperCommand):
     """A command whose help groups options by topic."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -34,7 +43,7 @@ class _Command(TyperCommand):
                 formatter.write_dl(rows)
 
 
-class _Group(TyperGroup):
+class _Group(_Help, TyperGroup):
     """A group whose help lists commands by job, with complete descriptions."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002

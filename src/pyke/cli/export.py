@@ -11,6 +11,7 @@ import typer
 from pyke.cli import terminal
 from pyke.cli.app import USE, command
 from pyke.cli.options import AsJson, Directory, Force, Threads
+from pyke.cli.streams import echo
 
 _POSTGRES, _ATLAS = "PostgreSQL", "Embedding Atlas"
 
@@ -114,4 +115,5 @@ def export(
         return
     terminal.say(message)
     if written.query:  # SQL that finds neighbours
-        typer.echo("\n".join(terminal.printable_lines(written.query)))
+        for line in terminal.printable_lines(written.query):
+            echo(line)

@@ -11,6 +11,9 @@ from collections.abc import Collection, Sequence
 
 import typer
 
+from pyke.cli.streams import echo, encodable
+from pyke.core.text import printable
+
 DEFAULT_WIDTH = 80  # in files and pipes
 MIN_WIDTH = 12  # of a column that is wrapped
 
@@ -29,11 +32,6 @@ def width() -> int:
     return DEFAULT_WIDTH
 
 
-def printable(text: str) -> str:
-    """Text without control characters: labels come from strangers."""
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
-
-
 def print_table(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -47,20 +45,25 @@ def print_table(
     Long text wraps at spaces. A word longer than its column, such as an IRI, stays in one piece:
     put such a column last.
     """
-    header = [printable(column) for column in columns]
-    cells = [[printable(cell) for cell in row] for row in rows]
+    header = [_shown(column) for column in columns]
+    cells = [[_shown(cell) for cell in row] for row in rows]
     widths = _widths(header, cells, width())
     gap = 2 if _total(widths, 2) <= width() or _total(widths, 1) > width() else 1
     if title:
-        _echo(printable(title), bold=True)
+        echo(printable(title), bold=True)
     for line in _lines(header, widths, right, gap=gap):
-        _echo(line, bold=True)
-    _echo("─" * min(width() - 1, _total(widths, gap)), dim=True)
+        echo(line, bold=True)
+    echo("─" * min(width() - 1, _total(widths, gap)), dim=True)
     for number, row in enumerate(cells):
         is_bold = {column for line, column in bold if line == number}
         for line in _lines(row, widths, right, is_bold, gap):
-            _echo(line)
-    _echo("")
+            echo(line)
+    echo("")
+
+
+def _shown(text: str) -> str:
+    """Text of a cell as it is printed: columns are as wide as this."""
+    return encodable(printable(text))
 
 
 def _widths(header: list[str], cells: list[list[str]], limit: int) -> list[int]:
@@ -127,7 +130,3 @@ def _wrap(text: str, size: int) -> list[str]:
         return [text]
     pieces = textwrap.wrap(text, size, break_long_words=False, break_on_hyphens=False)
     return pieces or [""]
-
-
-def _echo(text: str, **style: bool) -> None:
-    typer.echo(typer.style(text, **style) if style and text else text)

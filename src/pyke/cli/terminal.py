@@ -5,7 +5,6 @@ Signals are handled here too: they stop a run at its next safe point.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -14,11 +13,11 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from pyke.cli.messages import as_options
-from pyke.cli.tables import is_terminal, print_table, printable, width
+from pyke.cli.streams import echo
+from pyke.cli.tables import is_terminal, print_table, width
 from pyke.core.progress import Progress, compiling
+from pyke.core.text import json_text, printable
 from pyke.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def say(text: str, **style: Any) -> None:
     for line in printable_lines(text):
         parts = textwrap.wrap(line, columns, break_long_words=False, break_on_hyphens=False)
         for part in parts or [""]:
-            typer.echo(typer.style(part, **style) if style else part)
+            echo(part, **style)
 
 
 def printable_lines(text: str) -> list[str]:
@@ -47,7 +46,8 @@ def printable_lines(text: str) -> list[str]:
 
 def print_json(value: Any) -> None:
     """Print JSON for programs."""
-    typer.echo(json.dumps(value, indent=1, ensure_ascii=False))
+    is_unicode = sys.stdout.encoding.lower().startswith("utf")
+    echo(json_text(value, indent=1, ascii_only=not is_unicode))
 
 
 def show_skipped(problems: Iterable[str]) -> None:

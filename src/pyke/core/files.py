@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from pyke.core.parallel import ordered_map
 from pyke.core.system import process_exists, try_exchange, try_lock
+from pyke.core.text import printable_blocks
 from pyke.errors import OutputExists, PykeError, WriteError
 
 MANIFEST = "manifest.json"
@@ -239,6 +240,8 @@ def write_stream(
 
 
 def _write_to_standard_output(blocks: Iterable[Block]) -> int:
+    if sys.stdout.isatty():  # labels must not send control codes to a terminal
+        blocks = printable_blocks(blocks)
     with _write_errors("standard output"):
         size = sum(_write_all(sys.stdout.buffer, block) for block in blocks)
         sys.stdout.buffer.flush()

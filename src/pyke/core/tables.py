@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import importlib.util
 import io
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -23,6 +22,7 @@ from pyke.core.arrow import concatenated, join_columns, require_pyarrow
 from pyke.core.files import Block, check_output_file, write_stream
 from pyke.core.inputs import extension_of
 from pyke.core.parallel import ordered_map
+from pyke.core.text import json_text
 from pyke.errors import MissingLibrary, UsageError
 
 if TYPE_CHECKING:
@@ -144,10 +144,7 @@ def _separated(separator: str, kinds: Kinds, blocks: Iterable[Columns]) -> Itera
 def _json_lines(kinds: Kinds, blocks: Iterable[Columns]) -> Iterator[Block]:
     for block in blocks:
         rows = zip(*(block[name] for name in kinds), strict=True)
-        yield "".join(
-            json.dumps(dict(zip(kinds, row, strict=True)), ensure_ascii=False) + "\n"
-            for row in rows
-        ).encode("utf-8", "replace")
+        yield "".join(json_text(dict(zip(kinds, row, strict=True))) + "\n" for row in rows).encode()
 
 
 def parquet_blocks(
