@@ -13,7 +13,7 @@ TOOLS := $(VENV)/tools-installed
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-.PHONY: demo test coverage fuzz faults browser lint docs bench baselines clean
+.PHONY: demo test coverage fuzz faults browser lint docs bench baselines tools release clean
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -68,6 +68,16 @@ $(PACKAGE): pyproject.toml
 	@echo "Installing PYKE into $(VENV) ..."
 	@$(PIP) -e .
 	@touch $@
+
+# What is too slow for every commit: a reproducible package that works in an empty environment, the
+# lowest versions of libraries, known vulnerabilities, and all faults.
+release: $(TOOLS)
+	.ci/package
+	.ci/lowest
+	$(PIP) pip-audit && $(BIN)/pip-audit --skip-editable
+	$(MAKE) faults
+
+tools: $(TOOLS)
 
 $(TOOLS): $(PACKAGE)
 	@echo "Installing the tools of development into $(VENV) ..."

@@ -130,7 +130,7 @@ class Input:
         except (OSError, zlib.error, lzma.LZMAError) as error:
             raise DataError(f"cannot decompress {self.name}: {error}") from None
         except Exception as error:  # zstandard is imported only when needed
-            if type(error).__module__.startswith("zstandard"):
+            if type(error).__module__.startswith(("zstandard", "zstd")):
                 raise DataError(f"cannot decompress {self.name}: {error}") from None
             raise
         self._decompressed += len(data)
