@@ -9,8 +9,10 @@ import hashlib
 import multiprocessing
 import os
 import sys
+from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 from pyke import cli
 
@@ -20,7 +22,12 @@ _context.set_forkserver_preload(["faults.warm"])
 
 def start(*arguments: str | Path, errors: Path | None = None) -> BaseProcess:
     """Start a command; its messages go to a file or nowhere."""
-    process = _context.Process(target=_main, args=([*map(str, arguments)], errors))
+    return call(_main, [*map(str, arguments)], errors)
+
+
+def call(function: Callable[..., None], *arguments: Any) -> BaseProcess:
+    """Start a function in a process of its own."""
+    process = _context.Process(target=function, args=arguments)
     process.start()
     return process
 
