@@ -16,8 +16,9 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -778,6 +779,102 @@ def test_a_slow_answer_times_out(bad: Bad, tmp_path: Path) -> None:
     bad.always = trickles
     with pytest.raises(NoInput, match=r"took longer than 0\.05 s"):
         get(bad.query, tmp_path / "g.nt", timeout=0.05, max_triples=1, retries=0)
+
+
+RDF = b"HTTP/1.1 200 OK\r\nContent-Type: application/n-triples\r\n"
+DRIBBLES = {
+    "before the head": (b"", b"H"),
+    "in a header": (b"HTTP/1.1 200 OK\r\nX: ", b"x"),
+    "headers": (b"HTTP/1.1 200 OK\r\n", b"X: x\r\n"),
+    "100 Continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "in the size of a chunk": (RDF + b"Transfer-Encoding: chunked\r\n\r\n", b"0"),
+    "small chunks": (RDF + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n\n\r\n"),
+    "in the body": (RDF + b"Content-Length: 1000000\r\n\r\n", b"\n"),
+    "in the body of an error": (b"HTTP/1.1 500 x\r\nTransfer-Encoding: chunked\r\n\r\n", b"0"),
+}
+
+
+@contextmanager
+def dribbling(start: bytes, drop: bytes) -> Iterator[str]:
+    """A server that sends a start, and then a drop every few milliseconds without end."""
+    stop = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        with listener.accept()[0] as connection, suppress(OSError):
+            connection.recv(1 << 16)
+            connection.sendall(start)
+            while not stop.wait(0.01):
+                connection.sendall(drop)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            stop.set()
+            thread.join()
+
+
+@pytest.mark.parametrize(("start", "drop"), DRIBBLES.values(), ids=DRIBBLES)
+def test_the_timeout_applies_to_an_answer_that_dribbles(
+    start: bytes, drop: bytes, tmp_path: Path
+) -> None:
+    began = time.monotonic()
+    with (
+        dribbling(start, drop) as address,
+        pytest.raises(NoInput, match=r"took longer than 0\.1 s"),
+    ):
+        get(address, tmp_path / "g.nt", timeout=0.1, max_triples=1, retries=0)
+    assert time.monotonic() - began < 1
+
+
+def test_the_timeout_applies_to_the_start_of_encryption(tmp_path: Path) -> None:
+    with (
+        dribbling(b"\x16\x03\x03\x40\x00", b"\x00") as address,
+        pytest.raises(NoInput, match=r"took longer than 0\.1 s"),
+    ):
+        get(f"https{address[4:]}", tmp_path / "g.nt", timeout=0.1, max_triples=1, retries=0)
+
+
+def test_the_timeout_applies_to_the_lookup_of_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answered.wait() and [])
+    with pytest.raises(NoInput, match=r"took longer than 0\.1 s"):
+        get("http://example.com", tmp_path / "g.nt", timeout=0.1, max_triples=1, retries=0)
+    answered.set()
+
+
+def test_a_signal_ends_the_wait_for_an_answer(tmp_path: Path) -> None:
+    class Stopped(Progress):
+        calls = 0
+
+        def advance(self, done: int) -> None:
+            self.calls += 1
+            if self.calls == 3:
+                raise Interrupted(signal.SIGINT)
+
+    began = time.monotonic()
+    with dribbling(*DRIBBLES["in a header"]) as address, pytest.raises(Interrupted):
+        get(address, tmp_path / "g.nt", timeout=60, max_triples=1, progress=Stopped())
+    assert time.monotonic() - began < 3
+
+
+def test_a_page_after_a_timeout_uses_a_new_connection(bad: Bad, tmp_path: Path) -> None:
+    bad.planned = [trickles]
+    fetched = get(bad.query, tmp_path / "g.nt", timeout=1, page_size=100)
+    assert (fetched.triples, fetched.asked_again) == (LINES, 1)
+
+
+@pytest.mark.parametrize(
+    "value", ["9" * 5000, "Fri, 31 Dec 99999999999999 23:59:59 GMT", "1e999", "-1", "Fri,", "²"]
+)
+def test_an_absurd_retry_after_is_an_error_or_ignored(bad: Bad, tmp_path: Path, value: str) -> None:
+    bad.always = says(503, "busy", Retry_After=value)
+    with pytest.raises(NoInput, match="answers 503"):
+        get(bad.query, tmp_path / "g.nt", retries=1)
 
 
 def test_a_silent_endpoint_times_out(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ _KeepBlankLabels = Annotated[
         help="The endpoint uses the same blank node labels in every response.",
     ),
 ]
-_Timeout = Annotated[float, typer.Option(help="Seconds to wait for a response.")]
+_Timeout = Annotated[float, typer.Option(help="Seconds to wait for a complete response.")]
 _Retries = Annotated[int, typer.Option(help="Retries per page.")]
 _Pause = Annotated[float, typer.Option(help="Seconds between requests.")]
 _UserAgent = Annotated[

@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urljoin
 
 from pyke import __version__
 from pyke.core.progress import Progress
 from pyke.errors import DataError, MissingLibrary, NoInput, PykeError, UsageError
+from pyke.read.sparql.deadline import TICK, DeadlineExceeded, within
 from pyke.read.sparql.urls import (
     PASSWORD,
     USER,
@@ -32,7 +34,6 @@ MAX_REDIRECTS = 5
 MAX_SHOWN = 200  # characters of an unexpected answer
 MAX_PAUSE = 60.0  # seconds between two tries, unless the endpoint asks for more
 MAX_RETRY_AFTER = 600.0  # seconds that an endpoint may ask for
-TICK = 0.2  # seconds: the longest delay of a signal
 
 TEMPORARY = (206, 408, 425, 429, 500, 502, 503, 504)
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -93,7 +94,10 @@ class Endpoint:
         self._progress, self._sleep = progress or Progress(), sleep
         self._first = True
         self._http = _urllib3()
-        self._pool = self._http.PoolManager(maxsize=1)
+        self._pool = self._new_pool()
+
+    def _new_pool(self) -> Any:
+        return self._http.PoolManager(maxsize=1)
 
     def close(self) -> None:
         """Close the connection."""
@@ -139,8 +143,17 @@ class Endpoint:
     def _post(self, query: str, accept: str) -> Answer:
         """Send one request and follow redirects; errors of urllib3 become errors of pyke."""
         errors = self._http.exceptions
+        self._first = False
         try:
-            return self._follow(query, accept)
+            answer, self._address = within(
+                self._timeout,
+                partial(self._follow, query, accept),
+                lambda: self._progress.advance(self.done),
+            )
+            return answer
+        except DeadlineExceeded:
+            self._pool = self._new_pool()  # the other thread keeps the connection of the old one
+            raise self._too_slow() from None
         except errors.LocationValueError as error:
             raise UsageError(f"{self.name}: invalid address: {error}") from None
         except errors.SSLError as error:
@@ -162,9 +175,11 @@ class Endpoint:
                 raise self._too_slow() from None
             raise TemporaryError(NoInput(f"cannot reach {self.name}: {_reason(error)}")) from None
 
-    def _follow(self, query: str, accept: str) -> Answer:
-        """Send one request. urllib3 would follow redirects with a GET without the query."""
-        self._first = False
+    def _follow(self, query: str, accept: str) -> tuple[Answer, str]:
+        """Send one request; return the answer and its address.
+
+        urllib3 would follow redirects with a GET without the query.
+        """
         deadline = time.monotonic() + self._timeout
         address = self._address
         for _ in range(MAX_REDIRECTS + 1):
@@ -172,9 +187,7 @@ class Endpoint:
             try:
                 location = response.headers.get("Location")
                 if response.status not in REDIRECTS or not location:
-                    answer = self._answer(response, deadline)
-                    self._address = address
-                    return answer
+                    return self._answer(response, deadline), address
             finally:
                 response.close()
             address = self._redirected(address, location)
@@ -251,7 +264,7 @@ class Endpoint:
 
     def _body(self, response: Any, deadline: float) -> bytes:
         body = bytearray()
-        # read1 returns what has arrived, and the deadline also applies to slow answers.
+        # read1 returns what has arrived: after the deadline, this thread must end.
         while block := response.read1(BLOCK_SIZE):
             body += block
             if len(body) > MAX_ANSWER:
@@ -261,7 +274,6 @@ class Endpoint:
                 )
             if time.monotonic() > deadline:
                 raise self._too_slow()
-            self._progress.advance(self.done)
         return bytes(body)
 
     def _too_slow(self) -> TemporaryError:
@@ -314,9 +326,9 @@ def _retry_after(value: str | None) -> float | None:
         return float(value)
     try:
         when = parsedate_to_datetime(value)
-    except ValueError:
+        wait = when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)
+    except (ValueError, OverflowError):  # not a date, or one beyond the calendar
         return None
-    wait = when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)
     return max(0.0, wait.total_seconds())
 
 
