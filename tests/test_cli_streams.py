@@ -9,7 +9,7 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -77,11 +77,19 @@ def redirected(pyke: Command, monkeypatch: pytest.MonkeyPatch) -> Redirected:
 def _terminal() -> Iterator[tuple[str, Callable[[], str]]]:
     """The path of a terminal, and a function that reads what was written to it."""
     master, slave = pty.openpty()
+
+    def read() -> str:
+        os.close(slave)
+        text = b""
+        with suppress(OSError):  # the end: no process has the terminal open
+            while block := os.read(master, 1 << 16):
+                text += block
+        return text.decode()
+
     try:
-        yield os.ttyname(slave), lambda: os.read(master, 1 << 16).decode()
+        yield os.ttyname(slave), read
     finally:
         os.close(master)
-        os.close(slave)
 
 
 COMMANDS = {
