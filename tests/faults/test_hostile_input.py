@@ -15,11 +15,11 @@ import pytest
 from conftest import DATA
 from faults.conftest import LONG, Figure, times
 from faults.runs import call
+from mutations import mutated
 from pyke.config import Config
 from pyke.core import hashing
 from pyke.errors import PykeError
 from pyke.pipeline import Run, embed_graph
-from test_read_mutations import mutated
 
 MAX_SECONDS = 1.0  # for a document of some kilobytes
 SUITES = {"turtle": ".ttl", "trig": ".trig", "n-triples": ".nt", "n-quads": ".nq"}
