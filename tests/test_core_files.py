@@ -21,6 +21,8 @@ import numpy as np
 import pytest
 
 from pyke.core import files, inputs, system
+from pyke.core.stored import MANIFEST, read_manifest
+from pyke.core.temporary import temporary_name
 from pyke.errors import DataError, NoInput, OutputExists, WriteError
 
 Contents = dict[str, Any]
@@ -39,6 +41,13 @@ def snapshot(directory: Path) -> dict[str, bytes]:
         str(path.relative_to(directory)): path.read_bytes() if path.is_file() else b""
         for path in sorted(directory.rglob("*"))
     }
+
+
+def leftover(target: Path, kind: str = "writing") -> Path:
+    """The name of a temporary file of a process that has ended."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: 999_999_999)
+        return temporary_name(target, kind)
 
 
 def raising(number: int) -> Any:
@@ -143,7 +152,7 @@ def test_the_manifest_of_a_directory_has_sizes_and_hashes(
 ) -> None:
     files.write_directory(tmp_path / "deep" / "out", NEW, {"format": 1, "name": "é"})
     assert {path.name for path in (tmp_path / "deep").iterdir()} == {"out"}
-    manifest = json.loads((tmp_path / "deep" / "out" / files.MANIFEST).read_text())
+    manifest = json.loads((tmp_path / "deep" / "out" / MANIFEST).read_text())
     assert (manifest["format"], manifest["name"], list(manifest["files"])) == (1, "é", list(NEW))
     for name, entry in manifest["files"].items():
         content = (tmp_path / "deep" / "out" / name).read_bytes()
@@ -213,9 +222,9 @@ def test_if_any_call_fails_the_old_output_stays_unchanged(
             break
         failed.add(faults.failed)
         if error is None:  # the last sync may fail: the output is in place
-            assert (
-                json.loads((place / "out" / files.MANIFEST).read_text())["generation"] == "new"
-            ), f"call {n}, {faults.failed}"
+            assert json.loads((place / "out" / MANIFEST).read_text())["generation"] == "new", (
+                f"call {n}, {faults.failed}"
+            )
             continue
         assert snapshot(place) == before, f"call {n}, {faults.failed}"
         assert error.exit_code == 74, faults.failed
@@ -224,7 +233,7 @@ def test_if_any_call_fails_the_old_output_stays_unchanged(
     assert error is None
     step = "exchange" if replace and system.is_linux() else "rename"
     assert failed >= {"mkdir", "open", "write", "fsync", step}
-    assert json.loads((place / "out" / files.MANIFEST).read_text())["generation"] == "new"
+    assert json.loads((place / "out" / MANIFEST).read_text())["generation"] == "new"
     assert {path.name for path in place.iterdir()} == {"out"}
 
 
@@ -248,7 +257,7 @@ def test_without_exchange_a_failed_rename_restores_the_old_output(
         else:
             break
     assert n > 2
-    assert json.loads((place / "out" / files.MANIFEST).read_text())["generation"] == "new"
+    assert json.loads((place / "out" / MANIFEST).read_text())["generation"] == "new"
     assert {path.name for path in place.iterdir()} == {"out"}
 
 
@@ -350,22 +359,20 @@ def test_a_stream_replaces_only_files_and_only_with_force(tmp_path: Path) -> Non
 
 
 def test_writing_a_file_removes_leftovers_of_killed_runs(tmp_path: Path) -> None:
-    (tmp_path / ".x.writing-999999999-ab").write_bytes(b"half")
+    leftover(tmp_path / "x").write_bytes(b"half")
     files.write_stream(tmp_path / "x", [b"new"])
     assert snapshot(tmp_path) == {"x": b"new"}
 
 
 def test_a_work_directory_removes_leftovers_of_killed_runs_only(tmp_path: Path) -> None:
-    gone, working = (
-        tmp_path / ".out.writing-999999999-ab",
-        tmp_path / f".out.writing-{os.getpid()}-cd",
-    )
-    for path in (gone, working):
+    gone, working = leftover(tmp_path / "out"), temporary_name(tmp_path / "out", "writing")
+    of_a_user = tmp_path / ".out.writing-999999999-abcdef12"
+    for path in (gone, working, of_a_user):
         path.mkdir()
         (path / "half").write_bytes(b"x")
     with files.work_directory(tmp_path / "out"):
         pass
-    assert {path.name for path in tmp_path.iterdir()} == {working.name}
+    assert {path.name for path in tmp_path.iterdir()} == {working.name, of_a_user.name}
 
 
 def test_a_directory_with_foreign_files_is_never_replaced(tmp_path: Path) -> None:
@@ -376,9 +383,66 @@ def test_a_directory_with_foreign_files_is_never_replaced(tmp_path: Path) -> Non
     assert (tmp_path / "out" / "thesis.txt").read_text() == "precious"
 
 
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {"files": ["thesis.txt"]},
+        {"files": {"thesis.txt": {}}},
+        {"files": {"thesis.txt": {"bytes": 8, "sha256": "x"}}},
+        {"files": {"thesis.txt": {"bytes": 7, "sha256": "x"}}, "format": "pyke-embedding"},
+        {"files": {"thesis.txt": {"bytes": 8, "sha256": "x"}}, "format": "x", "sha256": "y"},
+        {"files": {"../thesis.txt": {"bytes": 8, "sha256": "x"}}, "format": "pyke-embedding"},
+    ],
+)
+def test_a_directory_that_another_program_lists_in_a_manifest_is_never_replaced(
+    tmp_path: Path, manifest: dict[str, Any]
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("precious")
+    (tmp_path / "out" / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(OutputExists, match="is not replaced"):
+        files.write_directory(tmp_path / "out", NEW, {}, True)
+    assert (tmp_path / "out" / "thesis.txt").read_text() == "precious"
+
+
+def test_a_changed_file_of_a_directory_is_not_replaced(tmp_path: Path) -> None:
+    files.write_directory(tmp_path / "out", NEW, {})
+    (tmp_path / "out" / "b.txt").write_text("my own notes")
+    with pytest.raises(OutputExists, match=r"b\.txt"):
+        files.write_directory(tmp_path / "out", NEW, {}, True)
+
+
+def test_a_directory_from_before_manifests_had_checksums_is_replaced(tmp_path: Path) -> None:
+    files.write_directory(tmp_path / "out", NEW, {"format": "pyke-embedding"})
+    path = tmp_path / "out" / MANIFEST
+    manifest = json.loads(path.read_text())
+    del manifest["sha256"]
+    path.write_text(json.dumps(manifest))
+    files.write_directory(tmp_path / "out", OLD, {}, True)
+    assert (tmp_path / "out" / "b.txt").read_bytes() == b"old"
+
+
+def test_a_name_that_is_not_utf8_is_kept_in_the_manifest(tmp_path: Path) -> None:
+    name = os.fsdecode(b"gr\xfcn.nt")
+    files.write_directory(tmp_path / "out", NEW, {"inputs": [name]})
+    assert read_manifest(tmp_path / "out")["inputs"] == [name]
+
+
+def test_without_exchange_a_hidden_directory_of_a_user_stays_unchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "try_exchange", lambda *_: False)
+    (tmp_path / ".out.old").mkdir()
+    (tmp_path / ".out.old" / "thesis.txt").write_text("precious")
+    for contents in (OLD, NEW):
+        files.write_directory(tmp_path / "out", contents, {}, True)
+    assert {path.name for path in tmp_path.iterdir()} == {"out", ".out.old"}
+    assert (tmp_path / ".out.old" / "thesis.txt").exists()
+
+
 def test_a_directory_moved_aside_by_a_killed_run_is_restored(tmp_path: Path) -> None:
     files.write_directory(tmp_path / "out", NEW, {})
-    (tmp_path / "out").rename(tmp_path / ".out.old")
+    (tmp_path / "out").rename(leftover(tmp_path / "out", "replaced"))
     with pytest.raises(OutputExists):
         files.write_directory(tmp_path / "out", NEW, {})
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
@@ -423,7 +487,7 @@ def test_a_full_device_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     monkeypatch.setattr("secrets.token_hex", lambda _: "00")
-    (tmp_path / f".x.writing-{os.getpid()}-00").symlink_to("/dev/full")
+    temporary_name(tmp_path / "x", "writing").symlink_to("/dev/full")
     with pytest.raises(WriteError, match="the disk is full"):
         files.write_file(tmp_path / "x", b"new")
     assert snapshot(tmp_path) == {}
@@ -448,6 +512,62 @@ def test_a_second_run_on_the_same_output_is_refused_until_the_first_ends(tmp_pat
             pass
     with files.work_directory(out) as again:
         assert again == work
+
+
+def test_a_run_that_locked_a_removed_file_locks_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first run ends between the moments when the second opens the lock file and locks it."""
+    first = files.work_directory(tmp_path / "out")
+    first.__enter__()
+    with monkeypatch.context() as patch:
+
+        def end_first(descriptor: int) -> bool:
+            patch.undo()
+            first.__exit__(None, None, None)
+            return system.try_lock(descriptor)
+
+        patch.setattr(files, "try_lock", end_first)
+        second = files.work_directory(tmp_path / "out")
+        work = second.__enter__()
+    assert (work / "lock").is_file()
+    with pytest.raises(OutputExists), files.work_directory(tmp_path / "out"):
+        pass
+    second.__exit__(None, None, None)
+    assert snapshot(tmp_path) == {}
+
+
+def test_a_run_that_ends_does_not_remove_the_lock_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next run starts between the moments when the first removes its lock and its directory."""
+    first = files.work_directory(tmp_path / "out")
+    first.__enter__()
+    following = files.work_directory(tmp_path / "out")
+    with monkeypatch.context() as patch:
+
+        def start_next(path: Path) -> None:
+            patch.undo()
+            following.__enter__()
+            path.rmdir()
+
+        patch.setattr(Path, "rmdir", start_next)
+        first.__exit__(None, None, None)
+    with pytest.raises(OutputExists), files.work_directory(tmp_path / "out"):
+        pass
+    following.__exit__(None, None, None)
+    assert snapshot(tmp_path) == {}
+
+
+def test_a_directory_of_a_user_does_not_become_a_work_directory(tmp_path: Path) -> None:
+    (tmp_path / ".out.pyke").mkdir()
+    (tmp_path / ".out.pyke" / "thesis.txt").write_text("precious")
+    with (
+        pytest.raises(OutputExists, match="not a work directory"),
+        files.work_directory(tmp_path / "out"),
+    ):
+        pass
+    assert (tmp_path / ".out.pyke" / "thesis.txt").exists()
 
 
 def test_a_failed_run_releases_its_lock(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import pyke
+from forge import forge, forge_array
 from graphs import FAMILY, random_graph
 from pyke.config import Config
 from pyke.core.progress import Progress
@@ -23,8 +25,9 @@ from pyke.errors import (
     OutputExists,
     OverBudget,
     UsageError,
+    WriteError,
 )
-from pyke.pipeline import embed_to, make_plan, read_census
+from pyke.pipeline import checkpoints, embed_to, make_plan, read_census
 from pyke.simulation import anneal
 
 
@@ -161,6 +164,121 @@ def test_a_damaged_checkpoint_is_ignored(graph: Path, tmp_path: Path, damage: by
         embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     (tmp_path / ".out.pyke" / "positions" / "positions.npy").write_bytes(damage)
     assert bits(embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
+
+
+FORGED: list[tuple[str, Callable[[Any], Any]]] = [
+    ("graph/subjects", lambda a: a + 2**20),
+    ("graph/subjects", lambda a: a[::-1]),
+    ("graph/subjects", lambda a: a[1:]),
+    ("graph/predicate_positions", lambda a: a + 1000),
+    ("graph/objects", lambda a: a - 2),
+    ("graph/predicates", lambda a: a[::-1]),
+    ("graph/types", lambda a: a + 2**20),
+    ("graph/labelled", lambda _: np.array([2**20], np.int32)),
+    ("graph/term_offsets", lambda a: np.append(a[:-2], [2**40, a[-1]])),
+    ("graph/term_offsets", lambda a: a[:5]),
+    ("graph/term_blob", lambda a: a | 0x80),
+    ("springs/offsets", lambda a: np.append(0, np.full(len(a) - 1, a[-1]))[::-1]),
+    ("springs/offsets", lambda a: a[:3]),
+    ("springs/columns", lambda a: a + 2**20),
+    ("springs/columns", lambda a: a.astype(np.int64)),
+    ("springs/values", lambda a: a * np.float32(np.nan)),
+    ("springs/values", lambda a: -a),
+    ("springs/values", lambda a: a[1:]),
+    ("springs/pool_offsets", lambda a: a * 2**30),
+    ("springs/pool", lambda a: a - 2**20),
+    ("springs/members", lambda a: a + np.uint16(60_000)),
+    ("springs/members", lambda a: a[:, :1]),
+    ("springs/counts", lambda a: a + np.uint16(60_000)),
+    ("springs/counts", lambda a: a[:-1]),
+    ("positions/positions", lambda a: a[:3]),
+    ("positions/positions", lambda a: a[:, :3]),
+    ("positions/positions", lambda a: a + np.float32(np.inf)),
+    ("positions/positions", lambda a: a.astype(np.float64)),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), FORGED)
+def test_a_forged_checkpoint_with_valid_checksums_is_ignored(
+    graph: Path, tmp_path: Path, name: str, change: Callable[[Any], Any]
+) -> None:
+    config = Config(dimensions=4)
+    with pytest.raises(Interrupted):
+        embed_to(tmp_path / "out", graph, config, progress=StopAt(3))
+    file = tmp_path / ".out.pyke" / f"{name}.npy"
+    forge_array(file, change(np.load(file)))
+    resumed = embed_to(tmp_path / "out", graph, config, resume=True)
+    assert bits(resumed) == bits(pyke.embed(graph, dimensions=4))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("positions", {"history": [{"energy": "x"}]}),
+        ("positions", {"history": [{"energy": 1, "objective": "x", "displacement": 1}]}),
+        ("positions", {"history": 7}),
+        ("positions", {"checkpoint": 99}),
+        ("positions", {"files": {"../positions.npy": {"bytes": 1, "sha256": "x"}}}),
+        ("graph", {"census": {"triples": 1.5, "problems": []}}),
+        ("graph", {"census": {"problems": [7]}}),
+        ("graph", {"census": None}),
+    ],
+)
+def test_a_forged_manifest_of_a_checkpoint_is_ignored(
+    graph: Path, tmp_path: Path, name: str, changes: dict[str, Any]
+) -> None:
+    config = Config(dimensions=4)
+    with pytest.raises(Interrupted):
+        embed_to(tmp_path / "out", graph, config, progress=StopAt(3))
+    forge(tmp_path / ".out.pyke" / name, **changes)
+    resumed = embed_to(tmp_path / "out", graph, config, resume=True)
+    assert bits(resumed) == bits(pyke.embed(graph, dimensions=4))
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "positions.npy"])
+def test_a_pipe_in_a_checkpoint_does_not_block_the_run(
+    graph: Path, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(Interrupted):
+        embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+    (tmp_path / ".out.pyke" / "positions" / name).unlink()
+    os.mkfifo(tmp_path / ".out.pyke" / "positions" / name)
+    assert bits(embed_to(tmp_path / "out", graph, Config(), resume=True)) == bits(pyke.embed(graph))
+
+
+def test_a_run_continues_without_checkpoints_on_a_full_disk(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(directory: Path, *_: Any, **__: Any) -> None:
+        raise WriteError(
+            f"cannot write {directory}: the disk is full. Existing output is unchanged."
+        )
+
+    class Notes(Progress):
+        def __init__(self) -> None:
+            self.notes: list[str] = []
+
+        def note(self, message: str) -> None:
+            self.notes.append(message)
+
+    monkeypatch.setattr(checkpoints, "write_directory", full)
+    progress = Notes()
+    made = embed_to(tmp_path / "out", graph, Config(checkpoint_seconds=0), progress=progress)
+    assert bits(made) == bits(pyke.embed(graph))
+    assert len(progress.notes) == 1, "one warning is enough"
+    assert "the disk is full" in progress.notes[0]
+    assert [path.name for path in tmp_path.iterdir()] == ["graph.nt", "out"]
+
+
+def test_a_file_whose_name_is_not_utf8_is_embedded_and_resumed(graph: Path, tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/gr\xfcn.nt"))
+    graph.rename(odd)
+    with pytest.raises(Interrupted):
+        embed_to(tmp_path / "out", odd, Config(dimensions=4), progress=StopAt(3))
+    embed_to(tmp_path / "out", odd, Config(dimensions=4), resume=True)
+    loaded = pyke.load(tmp_path / "out")
+    assert loaded.manifest["inputs"] == [str(odd)]
+    loaded.update(odd).save(tmp_path / "updated")
 
 
 def test_an_existing_output_is_refused_before_anything_is_read(tmp_path: Path) -> None:

@@ -6,20 +6,14 @@ anything fails, an existing output stays unchanged.
 
 from __future__ import annotations
 
-import bz2
 import errno
-import glob
 import hashlib
-import json
-import lzma
 import os
-import re
-import secrets
 import shutil
+import stat
 import sys
 import tempfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -27,16 +21,18 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyke.core.compress import COMPRESSORS, Block
 from pyke.core.parallel import ordered_map
-from pyke.core.system import process_exists, try_exchange, try_lock
+from pyke.core.stored import CHECKSUM, MANIFEST, read_manifest, seal
+from pyke.core.system import try_exchange, try_lock
+from pyke.core.temporary import REPLACED, WRITING, leftovers, temporary_name
 from pyke.core.text import printable_blocks
-from pyke.errors import OutputExists, PykeError, WriteError
+from pyke.errors import DamagedStore, OutputExists, PykeError, WriteError
 
-MANIFEST = "manifest.json"
-MAX_MANIFEST_BYTES = 64 << 20
 WRITE_BYTES = 8 << 20  # per call
+_LOCK = "lock"
+_MARKS = ("pyke-embedding", "pyke-vectors", "tensorflow-projector")  # of directories
 
-Block = bytes | memoryview
 Content = NDArray[Any] | Block | Iterable[Block]
 
 
@@ -54,8 +50,8 @@ def check_output_directory(target: Path, force: bool) -> None:
         _require_force(target, force)
         if foreign := set(os.listdir(target)) - _own_files(target):
             raise OutputExists(
-                f"{target} contains files of other programs, such as {min(foreign)}, "
-                "and is not replaced; choose another output"
+                f"{target} contains files that PYKE did not write or that have changed, such as "
+                f"{min(foreign)}, and is not replaced; remove it or choose another output"
             )
     _check_parent(target)
 
@@ -84,12 +80,24 @@ def _check_parent(target: Path) -> None:
 
 
 def _own_files(directory: Path) -> set[str]:
-    """The manifest of a directory and the files that it lists."""
+    """The files in a directory that PYKE wrote: its manifest and the unchanged files in it.
+
+    Other programs list files in a manifest.json, too. Ours has a checksum of its own; before that
+    was added, it had one of these marks. Sizes are enough to recognise our files.
+    """
     try:
-        manifest = json.loads((directory / MANIFEST).read_bytes()[:MAX_MANIFEST_BYTES])
-        return {MANIFEST, *manifest["files"]}
-    except (OSError, ValueError, KeyError, TypeError):
+        manifest = read_manifest(directory)
+    except (OSError, DamagedStore):
         return set()
+    if not (CHECKSUM in manifest or "checkpoint" in manifest or manifest.get("format") in _MARKS):
+        return set()
+    own = {MANIFEST}
+    for name, entry in manifest["files"].items():
+        with suppress(OSError):
+            state = os.lstat(directory / name)
+            if stat.S_ISREG(state.st_mode) and state.st_size == entry["bytes"]:
+                own.add(name)
+    return own
 
 
 # -- directories ------------------------------------------------------------------------------
@@ -100,16 +108,14 @@ def write_directory(
 ) -> None:
     """Write a directory of files, the manifest last, completely or not at all."""
     target = target.resolve()
-    temporary = _temporary(target)
+    temporary = temporary_name(target, WRITING)
     try:
-        with _write_errors(target):
+        with _write_errors(target, sum(map(_size, contents.values()))):
             _recover(target)
             check_output_directory(target, force)
             temporary.mkdir(parents=True)
             files = {name: _write_file(temporary / name, new) for name, new in contents.items()}
-            entries = manifest | {"files": files}
-            text = json.dumps(entries, indent=1, ensure_ascii=False, allow_nan=False)
-            _write_file(temporary / MANIFEST, f"{text}\n".encode())
+            _write_file(temporary / MANIFEST, seal(manifest | {"files": files}))
             _sync_directory(temporary)
             check_output_directory(target, force)
             if target.exists():
@@ -120,6 +126,13 @@ def write_directory(
             _sync_directory(target.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _size(content: Content) -> int:
+    """The size of some content, as far as it is known."""
+    if isinstance(content, np.ndarray):
+        return content.nbytes
+    return len(content) if isinstance(content, Block) else 0
 
 
 def _write_file(path: Path, content: Content) -> dict[str, Any]:
@@ -169,8 +182,7 @@ def _exchange(new: Path, old: Path) -> None:
     """Replace a directory. A reader sees the old or the new one, in one step where possible."""
     if try_exchange(new, old):
         return
-    aside = _aside(old)
-    shutil.rmtree(aside, ignore_errors=True)
+    aside = temporary_name(old, REPLACED)
     os.rename(old, aside)
     try:
         os.rename(new, old)
@@ -180,14 +192,13 @@ def _exchange(new: Path, old: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _aside(target: Path) -> Path:
-    return target.with_name(f".{target.name}.old")
-
-
 def _recover(target: Path) -> None:
     """Restore a directory that a killed run moved aside and did not replace."""
-    if _aside(target).exists() and not target.exists():
-        os.rename(_aside(target), target)
+    for aside in leftovers(target, REPLACED):
+        if target.exists():
+            remove(aside)
+        else:
+            os.rename(aside, target)
 
 
 # -- single files -----------------------------------------------------------------------------
@@ -197,7 +208,7 @@ def _recover(target: Path) -> None:
 def new_file(path: str | os.PathLike[str], force: bool = False) -> Iterator[IO[bytes]]:
     """Context manager: a file to write, which gets its name when the block ends without error."""
     target = Path(path).resolve()
-    temporary = _temporary(target)
+    temporary = temporary_name(target, WRITING)
     try:
         with _write_errors(target):
             check_output_file(target, force)
@@ -230,7 +241,7 @@ def write_stream(
     """
     if os.fspath(path) == "-":
         return _write_to_standard_output(blocks)
-    compress = _COMPRESSORS.get(Path(path).suffix.lower())
+    compress = COMPRESSORS.get(Path(path).suffix.lower())
     with new_file(path, force) as file:
         packed = ordered_map(compress, blocks, threads) if compress else blocks
         size = sum(_write_all(file, block) for block in packed)
@@ -248,22 +259,6 @@ def _write_to_standard_output(blocks: Iterable[Block]) -> int:
     return size
 
 
-def _zstd(block: Block) -> bytes:
-    import zstandard
-
-    return bytes(zstandard.ZstdCompressor().compress(block))
-
-
-# Each block is compressed on its own thread. In all four formats, concatenated compressed files are
-# a compressed file. The levels favour speed.
-_COMPRESSORS: dict[str, Callable[[Block], bytes]] = {
-    ".gz": lambda block: zlib.compress(block, 1, wbits=31),
-    ".bz2": lambda block: bz2.compress(block, 1),
-    ".xz": lambda block: lzma.compress(block, preset=0),
-    ".zst": _zstd,
-}
-
-
 # -- work directories -------------------------------------------------------------------------
 
 
@@ -276,23 +271,56 @@ def work_directory(output: Path) -> Iterator[Path]:
     output = output.resolve()
     path = output.with_name(f".{output.name}.pyke")
     with _write_errors(path):
-        path.mkdir(parents=True, exist_ok=True)
-        lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        lock = _locked(path)
+    if lock is None:
+        raise OutputExists(
+            f"another run is writing {output}; wait until it ends or choose another output"
+        )
     try:
-        if not try_lock(lock):
-            raise OutputExists(
-                f"another run is writing {output}; wait until it ends or choose another output"
-            )
-        try:
-            _remove_leftovers(output)
-            yield path
-            remove(path)
-        except BaseException:
-            if os.listdir(path) == ["lock"]:  # no checkpoint to resume from
-                remove(path)
-            raise
+        _remove_leftovers(output)
+        yield path
+        _remove_work(path)
+    except BaseException:
+        _remove_work(path, only_if_empty=True)  # otherwise it has a checkpoint to resume from
+        raise
     finally:
         os.close(lock)
+
+
+def _locked(path: Path) -> int | None:
+    """Create a work directory and lock it; None if another run holds the lock.
+
+    A run that ends removes its lock file. A lock on a removed file locks out nobody, so the file
+    must still have its name after it was locked.
+    """
+    while True:
+        path.mkdir(parents=True, exist_ok=True)
+        if (found := os.listdir(path)) and _LOCK not in found:
+            raise OutputExists(f"{path} exists and is not a work directory of PYKE; remove it")
+        try:
+            lock = os.open(path / _LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+        except FileNotFoundError:  # a run that ended has just removed the directory
+            continue
+        try:
+            if not try_lock(lock):
+                os.close(lock)
+                return None
+            if os.path.samestat(os.stat(path / _LOCK), os.fstat(lock)):
+                return lock
+        except FileNotFoundError:
+            pass
+        os.close(lock)
+
+
+def _remove_work(path: Path, only_if_empty: bool = False) -> None:
+    """Remove a work directory. The lock is last: after it, another run may use the directory."""
+    with suppress(OSError):
+        for entry in path.iterdir():
+            if entry.name != _LOCK and not only_if_empty:
+                remove(entry)
+        if os.listdir(path) == [_LOCK]:
+            (path / _LOCK).unlink()
+            path.rmdir()
 
 
 @contextmanager
@@ -312,16 +340,10 @@ def temporary_text() -> Iterator[IO[str]]:
 # -- shared -----------------------------------------------------------------------------------
 
 
-def _temporary(target: Path) -> Path:
-    return target.with_name(f".{target.name}.writing-{os.getpid()}-{secrets.token_hex(4)}")
-
-
 def _remove_leftovers(output: Path) -> None:
     """Remove temporary files of runs that were killed."""
-    for path in output.parent.glob(f".{glob.escape(output.name)}.writing-*"):
-        name = re.search(r"\.writing-(\d+)-[0-9a-f]+$", path.name)
-        if name and not process_exists(int(name[1])):
-            remove(path)
+    for path in leftovers(output, WRITING):
+        remove(path)
 
 
 def remove(path: Path) -> None:
@@ -346,15 +368,16 @@ def _write_all(file: IO[bytes], block: Block) -> int:
 
 
 @contextmanager
-def _write_errors(output: Path | str) -> Iterator[None]:
-    """Turn errors of the operating system into a WriteError with the name of the output."""
+def _write_errors(output: Path | str, size: int = 0) -> Iterator[None]:
+    """Turn errors of the operating system into a WriteError with the output and its size."""
     try:
         yield
     except (PykeError, BrokenPipeError):  # a broken pipe: the reader, such as `head`, has stopped
         raise
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        reason = "the disk is full" if full else error.strerror or str(error)
+        needed = f"; it needs {size:,} bytes" if size else ""
+        reason = f"the disk is full{needed}" if full else error.strerror or str(error)
         raise WriteError(
             f"cannot write {output}: {reason}. Existing output is unchanged."
         ) from error

@@ -19,7 +19,8 @@ import numpy as np
 
 from pyke.core.arrays import Floats
 from pyke.core.arrow import concatenated, join_columns, require_pyarrow
-from pyke.core.files import Block, check_output_file, write_stream
+from pyke.core.compress import Block
+from pyke.core.files import check_output_file, write_stream
 from pyke.core.inputs import extension_of
 from pyke.core.parallel import ordered_map
 from pyke.core.text import json_text

@@ -20,7 +20,6 @@ from pyke.embedding.neighbours import Neighbourhoods, NeighbourList
 from pyke.embedding.queries import allowed_terms, query_vectors
 from pyke.embedding.vectors import TermVectors
 from pyke.errors import UsageError
-from pyke.graph.terms import Terms, Texts
 
 if TYPE_CHECKING:
     from pyke.read.objects import Source
@@ -338,7 +337,7 @@ class Embedding(TermVectors):
 
 
 def load(path: str | os.PathLike[str]) -> Embedding:
-    """Open an embedding directory. Its arrays are mapped, not read.
+    """Open an embedding directory. Its arrays are mapped, and checked when they are first used.
 
     Examples
     --------
@@ -348,13 +347,4 @@ def load(path: str | os.PathLike[str]) -> Embedding:
     ...     pyke.load(f"{folder}/out").dimensions
     10
     """
-    arrays, manifest = store.load(Path(path))
-    return Embedding(
-        vectors=arrays["vectors.npy"],
-        terms=Terms(arrays["terms.txt"], arrays["term_offsets.npy"]),
-        types=arrays["types.npy"],
-        triples=arrays["triples.npy"],
-        labels=Texts(arrays["labels.txt"], arrays["label_offsets.npy"]),
-        labelled=arrays["labelled.npy"],
-        manifest=manifest,
-    )
+    return Embedding.stored(store.load(Path(path)))

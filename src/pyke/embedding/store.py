@@ -1,31 +1,55 @@
-"""The embedding directory: written in one step, checked when it is opened, mapped into memory."""
+"""The embedding directory: written in one step, mapped into memory, checked when it is used.
+
+Nothing in a directory is trusted. Sizes, headers and shapes are checked when it is opened. The
+content of a file is checked when it is first used, because `nearest` needs only some of the files
+of a large embedding.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pyke.core.files import MANIFEST, MAX_MANIFEST_BYTES, Content, file_hash, write_directory
+from pyke.core.arrays import Floats, Ids
+from pyke.core.checks import check, check_finite, check_ids, check_sorted, check_texts
+from pyke.core.files import Content, write_directory
+from pyke.core.stored import CHECKSUM, MANIFEST, Kind, StoredFile
+from pyke.core.stored import read_manifest as read_any_manifest
 from pyke.errors import DamagedStore, NoInput
+from pyke.graph.graph import LITERAL, Census
+from pyke.graph.terms import Terms, Texts
 
 FORMAT = "pyke-embedding"
 VERSION = 1
 
-# Arrays by name: (dtype, number of axes). Texts are raw UTF-8.
-_ARRAYS = {
-    "vectors.npy": (np.float32, 2),
-    "term_offsets.npy": (np.int64, 1),
-    "types.npy": (np.int32, 2),
-    "triples.npy": (np.int32, 2),
-    "labelled.npy": (np.int32, 1),
-    "label_offsets.npy": (np.int64, 1),
+_ARRAYS: dict[str, Kind] = {
+    "vectors.npy": (("<f4",), 0),
+    "term_offsets.npy": (("<i8",), None),
+    "types.npy": (("<i4",), 2),
+    "triples.npy": (("<i4",), 3),
+    "labelled.npy": (("<i4",), None),
+    "label_offsets.npy": (("<i8",), None),
 }
-_TEXTS = ("terms.txt", "labels.txt")
+_TEXTS = ("terms.txt", "labels.txt")  # UTF-8
+_VECTORS_AT_ONCE = 1 << 16
+_COUNTS = {name for name, kind in Census.__annotations__.items() if kind == "int"}
+# The keys of a manifest before it had a checksum of its own: any other key is damage.
+_KEYS = {
+    "format", "version", "program", "config", "inputs", "census", "particles", "springs",
+    "stop_reason", "history", "stages", "fingerprint", "updates", "files",
+}  # fmt: skip
+# Parts of a manifest that are used later, and their types. All of them may be missing.
+_KINDS: dict[str, type] = {
+    "config": dict,
+    "census": dict,
+    "inputs": list,
+    "history": list,
+    "stages": list,
+    "updates": list,
+}
 
 
 def save(
@@ -35,17 +59,95 @@ def save(
     write_directory(path, contents, {"format": FORMAT, "version": VERSION} | manifest, replace)
 
 
-def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return the mapped arrays of an embedding directory, and its manifest.
+@dataclass(frozen=True)
+class Store:
+    """An open embedding directory. Each method checks the content of its files and returns it."""
 
-    Sizes and shapes are checked; contents are not.
-    """
+    path: Path
+    manifest: dict[str, Any]
+    files: dict[str, StoredFile]
+    arrays: dict[str, Any]
+
+    @property
+    def terms_count(self) -> int:
+        """The number of terms."""
+        return len(self.arrays["vectors.npy"])
+
+    def vectors(self) -> Floats:
+        """The vectors. Their numbers are checked by `verify` and by each search."""
+        with self._checked("vectors.npy"):
+            vectors: Floats = self.arrays["vectors.npy"]
+        return vectors
+
+    def terms(self) -> Terms:
+        """The terms."""
+        with self._checked("terms.txt", "term_offsets.npy"):
+            terms = Terms(self.files["terms.txt"].content, self.arrays["term_offsets.npy"])
+            check_texts(terms.blob, terms.offsets)
+        return terms
+
+    def types(self) -> Ids:
+        """Pairs of subject and class."""
+        with self._checked("types.npy"):
+            types: Ids = self.arrays["types.npy"]
+            check_ids(types, 0, self.terms_count)
+            check_sorted(*types.T, distinct=True)
+        return types
+
+    def triples(self) -> Ids:
+        """Subjects, predicates and objects."""
+        with self._checked("triples.npy"):
+            triples: Ids = self.arrays["triples.npy"]
+            for column, low in zip(triples.T, (0, 0, LITERAL), strict=True):
+                check_ids(column, low, self.terms_count)
+            check_sorted(*triples.T)
+        return triples
+
+    def labels(self) -> Texts:
+        """The labels."""
+        with self._checked("labels.txt", "label_offsets.npy"):
+            labels = Texts(self.files["labels.txt"].content, self.arrays["label_offsets.npy"])
+            check_texts(labels.blob, labels.offsets)
+        return labels
+
+    def labelled(self) -> Ids:
+        """The term of each label."""
+        with self._checked("labelled.npy"):
+            labelled: Ids = self.arrays["labelled.npy"]
+            check_ids(labelled, 0, self.terms_count)
+            check_sorted(labelled, distinct=True)
+        return labelled
+
+    @contextmanager
+    def _checked(self, *names: str) -> Iterator[None]:
+        """Check the checksums of small files, and say which file a failed check is about."""
+        for name in names:
+            self.files[name].check_sum()
+        with _damage_in(self.path / names[-1]):
+            yield
+
+
+# The fields of an embedding that are checked when they are first used.
+PARTS: dict[str, Callable[[Store], Any]] = {
+    "vectors": Store.vectors,
+    "terms": Store.terms,
+    "types": Store.types,
+    "triples": Store.triples,
+    "labels": Store.labels,
+    "labelled": Store.labelled,
+}
+
+
+def load(path: Path) -> Store:
+    """Open an embedding directory: sizes, headers and shapes are checked."""
     manifest = read_manifest(path)
-    arrays = {name: _map_array(path, name, manifest) for name in _ARRAYS} | {
-        name: _map_text(path, name, manifest) for name in _TEXTS
-    }
-    _check_shapes(path, arrays)
-    return arrays, manifest
+    files = {name: StoredFile.open(path, name, manifest) for name in (*_ARRAYS, *_TEXTS)}
+    arrays = {name: files[name].array(kind) for name, kind in _ARRAYS.items()}
+    store = Store(path, manifest, files, arrays)
+    with _damage_in(path):
+        _check_lengths(store)
+        _check_manifest(manifest)
+    return store
 
 
 def verify(path: Path) -> dict[str, Any]:
@@ -61,24 +163,24 @@ def verify(path: Path) -> dict[str, Any]:
     ...     pyke.store.verify(Path(folder) / "out")["census"]["terms"]
     16
     """
-    arrays, manifest = load(path)
-    for name, entry in manifest["files"].items():
-        if file_hash(path / name) != entry["sha256"]:
-            raise DamagedStore(
-                f"{path / name}: the content does not match the checksum in {MANIFEST}. "
-                "Copy the directory again, or embed the graph again."
-            )
-    _check_contents(path, arrays)
-    return manifest
+    store = load(path)
+    if CHECKSUM not in store.manifest and (unknown := store.manifest.keys() - _KEYS):
+        raise DamagedStore(f"{path / MANIFEST} has an unknown key {min(unknown)!r}")
+    for file in store.files.values():
+        file.check_sum(always=True)
+    for part in PARTS.values():
+        part(store)
+    with _damage_in(path / "vectors.npy"):
+        for begin in range(0, store.terms_count, _VECTORS_AT_ONCE):
+            check_finite(store.arrays["vectors.npy"][begin : begin + _VECTORS_AT_ONCE])
+    return store.manifest
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest; its format, its version and the sizes of all files are checked."""
+    """Return the manifest; its format, its version and the list of files are checked."""
     file = path / MANIFEST
     try:
-        if file.stat().st_size > MAX_MANIFEST_BYTES:
-            raise DamagedStore(f"{file} is too large for a manifest")
-        manifest = json.loads(file.read_bytes())
+        manifest = read_any_manifest(path)
     except FileNotFoundError:
         if not path.exists():
             raise NoInput(f"{path} does not exist: no {MANIFEST} there") from None
@@ -90,97 +192,51 @@ def read_manifest(path: Path) -> dict[str, Any]:
         ) from None
     except OSError as error:
         raise NoInput(f"cannot read {file}: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise DamagedStore(f"{file} is not JSON") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+    if manifest.get("format") != FORMAT:
         raise DamagedStore(f"{file} is not the manifest of an embedding")
     if manifest.get("version") != VERSION:
         raise DamagedStore(
-            f"{path} has format version {manifest.get('version')}; "
+            f"{path} has format version {manifest.get('version')!r:.20}; "
             f"this version of pyke reads version {VERSION}"
         )
-    files = manifest.get("files")
-    if not isinstance(files, dict) or set(files) != {*_ARRAYS, *_TEXTS}:
+    if set(manifest["files"]) != {*_ARRAYS, *_TEXTS}:
         raise DamagedStore(f"{file} does not list the files of an embedding")
-    for name, entry in files.items():
-        if (
-            not isinstance(entry, dict)
-            or not isinstance(entry.get("bytes"), int)
-            or not isinstance(entry.get("sha256"), str)
-        ):
-            raise DamagedStore(f"{file} does not describe {name}")
-        if not (path / name).is_file():
-            raise DamagedStore(f"{path / name} is missing")
-        if (size := (path / name).stat().st_size) != entry["bytes"]:
-            raise DamagedStore(f"{path / name} has {size} bytes instead of {entry['bytes']}")
     return manifest
 
 
-def _map_array(path: Path, name: str, manifest: dict[str, Any]) -> NDArray[Any]:
-    """Return one array, mapped; its type and its number of axes are checked."""
-    kind, axes = _ARRAYS[name]
+@contextmanager
+def _damage_in(path: Path) -> Iterator[None]:
+    """Turn a failed check into a DamagedStore with the path."""
     try:
-        array: NDArray[Any] = np.load(path / name, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # NumPy raises many kinds of errors for a damaged header
-        raise DamagedStore(f"{path / name} is not an array: {error}") from None
-    if array.dtype != kind or array.ndim != axes or not array.flags.c_contiguous:
-        raise DamagedStore(
-            f"{path / name} has the wrong type or shape: {array.dtype}, {array.shape}"
-        )
-    if array.nbytes > manifest["files"][name]["bytes"]:
-        raise DamagedStore(f"{path / name} has fewer rows than its header says")
-    return array
+        yield
+    except ValueError as problem:
+        if isinstance(problem, DamagedStore):
+            raise
+        raise DamagedStore(f"{path}: {problem}") from None
 
 
-def _map_text(path: Path, name: str, manifest: dict[str, Any]) -> NDArray[Any]:
-    """Return the bytes of a text file, mapped."""
-    if manifest["files"][name]["bytes"] == 0:  # an empty file cannot be mapped
-        return np.zeros(0, np.uint8)
-    return np.memmap(path / name, np.uint8, "r")
+def _check_lengths(store: Store) -> None:
+    """The arrays fit together."""
+    arrays, terms = store.arrays, store.terms_count
+    check(arrays["vectors.npy"].shape[1], "vectors.npy has no dimensions")
+    check(
+        len(arrays["term_offsets.npy"]) == terms + 1,
+        "term_offsets.npy and vectors.npy differ in the number of terms",
+    )
+    check(
+        len(arrays["label_offsets.npy"]) == len(arrays["labelled.npy"]) + 1,
+        "label_offsets.npy and labelled.npy differ in length",
+    )
 
 
-def _check_shapes(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    """Raise DamagedStore if the arrays do not fit together."""
-    terms = len(arrays["vectors.npy"])
-    if not len(arrays["term_offsets.npy"]) or not len(arrays["label_offsets.npy"]):
-        raise DamagedStore(f"{path}: offsets are missing")
-    for condition, what in (
-        (
-            len(arrays["term_offsets.npy"]) == terms + 1,
-            "term_offsets.npy and vectors.npy differ in the number of terms",
-        ),
-        (
-            int(arrays["term_offsets.npy"][-1]) == len(arrays["terms.txt"]),
-            "term_offsets.npy does not end where terms.txt does",
-        ),
-        (
-            len(arrays["label_offsets.npy"]) == len(arrays["labelled.npy"]) + 1,
-            "label_offsets.npy and labelled.npy differ in length",
-        ),
-        (
-            int(arrays["label_offsets.npy"][-1]) == len(arrays["labels.txt"]),
-            "label_offsets.npy does not end where labels.txt does",
-        ),
-        (arrays["types.npy"].shape[1] == 2, "types.npy must have two columns"),
-        (arrays["triples.npy"].shape[1] == 3, "triples.npy must have three columns"),
-    ):
-        if not condition:
-            raise DamagedStore(f"{path}: {what}")
-
-
-def _check_contents(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    """Raise DamagedStore if offsets, ids or vectors are invalid."""
-    terms = len(arrays["vectors.npy"])
-    for name in ("term_offsets.npy", "label_offsets.npy"):
-        if int(arrays[name][0]) != 0 or bool((np.diff(arrays[name]) < 1).any()):
-            raise DamagedStore(f"{path / name} must ascend from 0")
-    for name, low in (("types.npy", 0), ("triples.npy", -1), ("labelled.npy", 0)):
-        if arrays[name].size and (
-            int(arrays[name].min()) < low or int(arrays[name].max()) >= terms
-        ):
-            raise DamagedStore(f"{path / name} has ids of missing terms")
-    if not all(
-        bool(np.isfinite(arrays["vectors.npy"][at : at + 65536]).all())
-        for at in range(0, terms, 65536)
-    ):
-        raise DamagedStore(f"{path / 'vectors.npy'} has numbers that are infinite or not a number")
+def _check_manifest(manifest: dict[str, Any]) -> None:
+    """The parts of a manifest have the types that their users expect."""
+    for name, kind in _KINDS.items():
+        check(isinstance(manifest.get(name, kind()), kind), f"{MANIFEST} has no valid {name}")
+    for name in ("history", "stages", "updates"):
+        entries = manifest.get(name, [])
+        check(all(isinstance(one, dict) for one in entries), f"{MANIFEST} has no valid {name}")
+    check(all(isinstance(one, str) for one in manifest.get("inputs", [])), "inputs are not names")
+    counts = {name: n for name, n in manifest.get("census", {}).items() if name in _COUNTS}
+    valid = all(type(n) is int and 0 <= n < 2**63 for n in counts.values())
+    check(valid, f"{MANIFEST} has no valid counts")

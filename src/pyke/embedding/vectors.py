@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from pyke.core.notebook import data_frame, html_table
 from pyke.embedding import origin
 from pyke.embedding.lookup import Lookup, texts_at
 from pyke.embedding.queries import as_vectors, check_ids
+from pyke.embedding.store import PARTS, Store
 from pyke.errors import UsageError
 from pyke.graph.graph import Graph
 from pyke.graph.terms import Terms, Texts
@@ -42,6 +43,23 @@ class TermVectors:
             view = getattr(self, name).view()  # the caller may continue to write to its own array
             view.flags.writeable = False
             object.__setattr__(self, name, view)
+
+    @classmethod
+    def stored(cls, store: Store) -> Self:
+        """An embedding whose fields are checked when they are first used."""
+        loaded = cls.__new__(cls)
+        object.__setattr__(loaded, "manifest", store.manifest)
+        object.__setattr__(loaded, "_store", store)
+        return loaded
+
+    if not TYPE_CHECKING:  # for type checkers, other attributes do not exist
+
+        def __getattr__(self, name: str) -> Any:
+            """Take a field from the store; called only if it is not set yet."""
+            if name not in PARTS or "_store" not in vars(self):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            object.__setattr__(self, name, PARTS[name](self._store))
+            return vars(self)[name]
 
     def __len__(self) -> int:
         return len(self.terms)

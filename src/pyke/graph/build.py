@@ -363,7 +363,8 @@ def rename_terms(terms: Terms, which: NDArray[np.int64], texts: list[bytes]) -> 
 def is_blank(terms: Terms) -> NDArray[np.bool_]:
     """Mask of the blank nodes. They start with `_:`, which IRIs cannot."""
     starts = terms.offsets[:-1]
-    return np.asarray((terms.blob[starts] == ord("_")) & (terms.blob[starts + 1] == ord(":")))
+    following = np.minimum(starts + 1, len(terms.blob) - 1)  # the last term may be empty
+    return np.asarray((terms.blob[starts] == ord("_")) & (terms.blob[following] == ord(":")))
 
 
 def _count(graph: Graph) -> None:

@@ -1,40 +1,86 @@
-"""Saved results of the stages of a run, from which an interrupted run resumes."""
+"""Saved results of the stages of a run, from which an interrupted run resumes.
+
+A damaged checkpoint is ignored, as if it had not been saved. Everything that kernels index with is
+checked, because they check nothing. The values themselves are trusted if their checksums match.
+"""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.core.arrays import Matrix, Repellers
-from pyke.core.files import MANIFEST, file_hash, remove, write_directory
-from pyke.errors import UsageError
+from pyke.config import Config
+from pyke.core.arrays import BLOCK_ROWS, Matrix, Repellers
+from pyke.core.checks import check, check_finite, check_ids, check_offsets
+from pyke.core.files import remove, write_directory
+from pyke.core.stored import MANIFEST, Kind, StoredFile, read_manifest
+from pyke.errors import DamagedStore, OutputExists, UsageError, WriteError
+from pyke.graph.check import check_graph
 from pyke.graph.graph import Census, Graph, Problem
 from pyke.graph.terms import Terms, Texts
-from pyke.simulation.anneal import Iteration, State
+from pyke.simulation.anneal import Iteration, State, row_stride
 
 Arrays = dict[str, NDArray[Any]]
+Content = TypeVar("Content")
 VERSION = 1
 GRAPH, FORCES, POSITIONS = "graph", "springs", "positions"  # directory names
+
+_IDS: Kind = (("<i4",), None)
+_OFFSETS: Kind = (("<i8",), None)
+_BYTES: Kind = (("|u1",), None)
+_ARRAYS: dict[str, dict[str, Kind]] = {  # of each checkpoint
+    GRAPH: {
+        "subjects": _IDS,
+        "predicate_positions": _IDS,
+        "objects": _IDS,
+        "predicates": _IDS,
+        "types": (("<i4",), 2),
+        "labelled": _IDS,
+        "term_blob": _BYTES,
+        "term_offsets": _OFFSETS,
+        "label_blob": _BYTES,
+        "label_offsets": _OFFSETS,
+    },
+    FORCES: {
+        "offsets": _OFFSETS,
+        "columns": _IDS,
+        "values": (("<f4",), None),
+        "pool_offsets": _OFFSETS,
+        "pool": _IDS,
+        "members": (("<u2", "<u4"), 0),
+        "counts": (("<u2",), None),
+    },
+    POSITIONS: {"positions": (("<f4",), 0)},
+}
+_ROWS_AT_ONCE = BLOCK_ROWS << 8
 
 
 class Checkpoints:
     """Checkpoints of one run. A fingerprint of everything that determines the result identifies it.
 
-    Without a directory, nothing is saved and nothing is found.
+    Without a directory, nothing is saved and nothing is found. `note` receives a warning if the
+    disk is full: the run continues without a checkpoint.
     """
 
     def __init__(
-        self, directory: Path | None, fingerprint: dict[str, Any], every: float, resume: bool
+        self,
+        directory: Path | None,
+        fingerprint: dict[str, Any],
+        every: float,
+        resume: bool,
+        note: Callable[[str], None] | None = None,
     ) -> None:
         self._directory = directory
         self._fingerprint = json.loads(json.dumps(fingerprint))
         self._every = every  # seconds between checkpoints
+        self._note = note
         self._last = time.monotonic()
         self._saved: set[str] = set()  # graph and forces do not change once they are saved
         if directory and not resume:
@@ -50,17 +96,7 @@ class Checkpoints:
 
     def load_graph(self) -> Graph | None:
         """The saved graph."""
-        found = self._load(GRAPH)
-        if found is None:
-            return None
-        arrays, extra = found
-        problems = [Problem(**problem) for problem in extra["census"].pop("problems")]
-        return Graph(
-            terms=Terms(arrays.pop("term_blob"), arrays.pop("term_offsets")),
-            labels=Texts(arrays.pop("label_blob"), arrays.pop("label_offsets")),
-            census=Census(**extra["census"], problems=problems),
-            **arrays,
-        )
+        return self._load(GRAPH, _graph_of)
 
     # -- springs and repellers ----------------------------------------------------------------
 
@@ -69,14 +105,18 @@ class Checkpoints:
         if FORCES not in self._saved:
             self._save(FORCES, {**vars(springs), **vars(repellers)}, {}, now)
 
-    def load_forces(self) -> tuple[Matrix, Repellers] | None:
-        """The saved springs and repellers."""
-        found = self._load(FORCES)
-        if found is None:
-            return None
-        arrays, _ = found
-        springs = Matrix(arrays.pop("offsets"), arrays.pop("columns"), arrays.pop("values"))
-        return springs, Repellers(**arrays)
+    def load_forces(self, terms: int) -> tuple[Matrix, Repellers] | None:
+        """The saved springs and repellers of a graph with this number of terms."""
+
+        def forces_of(arrays: Arrays, _: dict[str, Any]) -> tuple[Matrix, Repellers]:
+            springs = Matrix(arrays.pop("offsets"), arrays.pop("columns"), arrays.pop("values"))
+            repellers = Repellers(**arrays)
+            check(springs.rows >= terms, "there are fewer particles than terms")
+            check_springs(springs)
+            check_repellers(repellers, springs.rows)
+            return springs, repellers
+
+        return self._load(FORCES, forces_of)
 
     # -- positions ----------------------------------------------------------------------------
 
@@ -85,14 +125,18 @@ class Checkpoints:
         history = [asdict(iteration) for iteration in state.history]
         self._save(POSITIONS, {"positions": state.positions}, {"history": history}, now=True)
 
-    def load_state(self) -> State | None:
-        """The saved positions."""
-        found = self._load(POSITIONS)
-        if found is None:
-            return None
-        arrays, extra = found
-        history = tuple(Iteration(**iteration) for iteration in extra["history"])
-        return State(arrays["positions"], history)
+    def load_state(self, particles: int, config: Config) -> State | None:
+        """The saved positions of this number of particles."""
+
+        def state_of(arrays: Arrays, extra: dict[str, Any]) -> State:
+            positions = arrays["positions"]
+            check(positions.shape == (particles, row_stride(config.dimensions)), "wrong shape")
+            check_finite(positions)
+            history = tuple(Iteration(**iteration) for iteration in extra["history"])
+            check_finite(np.array([list(vars(one).values()) for one in history], np.float64))
+            return State(positions, history)
+
+        return self._load(POSITIONS, state_of)
 
     # -----------------------------------------------------------------------------------------
 
@@ -101,46 +145,92 @@ class Checkpoints:
             return
         manifest = {"checkpoint": VERSION, "fingerprint": self._fingerprint, **extra}
         contents = {f"{key}.npy": array for key, array in arrays.items()}
-        write_directory(self._directory / name, contents, manifest, force=True)
-        self._saved.add(name)
         self._last = time.monotonic()
+        try:
+            write_directory(self._directory / name, contents, manifest, force=True)
+            self._saved.add(name)
+        except (WriteError, OutputExists) as error:
+            if self._note:
+                self._note(f"No checkpoint: {str(error).rstrip('.')}. The run continues.")
+            self._note = None  # one warning is enough
 
-    def _load(self, name: str) -> tuple[Arrays, dict[str, Any]] | None:
+    def _load(
+        self, name: str, content_of: Callable[[Arrays, dict[str, Any]], Content]
+    ) -> Content | None:
         """A checkpoint of this run, if there is a valid one. One of another run is an error."""
         if self._directory is None or not (self._directory / name / MANIFEST).is_file():
             return None
         path = self._directory / name
-        found = _read_valid(path)
-        if found is None:
+        try:
+            arrays, manifest = _read(path, _ARRAYS[name])
+            if manifest["fingerprint"] == self._fingerprint:
+                content = content_of(arrays, manifest)
+                self._saved.add(name)
+                return content
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             remove(path)
             return None
-        arrays, manifest = found
-        if manifest["fingerprint"] != self._fingerprint:
-            changed = difference(manifest["fingerprint"], self._fingerprint)
-            raise UsageError(
-                f"the checkpoint in {self._directory} belongs to another run: {changed}. "
-                "Use the same inputs and parameters, or omit `resume=True` to start over."
-            )
-        self._saved.add(name)
-        return arrays, manifest
+        changed = difference(manifest["fingerprint"], self._fingerprint)
+        raise UsageError(
+            f"the checkpoint in {self._directory} belongs to another run: {changed}. "
+            "Use the same inputs and parameters, or omit `resume=True` to start over."
+        )
 
 
 NO_CHECKPOINTS = Checkpoints(None, {}, 0, False)
 
 
-def _read_valid(path: Path) -> tuple[Arrays, dict[str, Any]] | None:
-    """The arrays and the manifest of a checkpoint, or None if it is damaged."""
-    try:
-        manifest = json.loads((path / MANIFEST).read_bytes())
-        entries = manifest["files"].items()
-        if manifest["checkpoint"] != VERSION or any(
-            file_hash(path / file) != entry["sha256"] for file, entry in entries
-        ):
-            return None
-        arrays = {Path(file).stem: np.load(path / file, allow_pickle=False) for file, _ in entries}
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def _read(path: Path, kinds: dict[str, Kind]) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays and the manifest of a checkpoint; checksums, types and shapes are checked."""
+    manifest = read_manifest(path)
+    if manifest["checkpoint"] != VERSION or manifest["files"].keys() != {f"{x}.npy" for x in kinds}:
+        raise DamagedStore(f"{path} is not a checkpoint of this version")
+    arrays = {}
+    for name, kind in kinds.items():
+        file = StoredFile.open(path, f"{name}.npy", manifest)
+        file.check_sum(always=True)
+        arrays[name] = file.array(kind).copy()  # kernels take writable arrays
     return arrays, manifest
+
+
+def _graph_of(arrays: Arrays, extra: dict[str, Any]) -> Graph:
+    """The graph in a checkpoint."""
+    counts = extra["census"]
+    problems = [Problem(str(one["place"]), str(one["message"])) for one in counts.pop("problems")]
+    check(all(type(count) is int for count in counts.values()), "counts are not numbers")
+    graph = Graph(
+        terms=Terms(arrays.pop("term_blob"), arrays.pop("term_offsets")),
+        labels=Texts(arrays.pop("label_blob"), arrays.pop("label_offsets")),
+        census=Census(**counts, problems=problems),
+        **arrays,
+    )
+    check_graph(graph)
+    return graph
+
+
+def check_springs(springs: Matrix) -> None:
+    """Raise ValueError unless offsets and columns are in range and all σ are positive."""
+    check(len(springs.columns) == len(springs.values), "columns and values differ in length")
+    check_offsets(springs.offsets, len(springs.columns))
+    check_ids(springs.columns, 0, springs.rows)
+    check_finite(springs.values)
+    check(springs.values.min(initial=1) > 0, "a spring is not positive")
+
+
+def check_repellers(repellers: Repellers, particles: int) -> None:
+    """Raise ValueError unless all repellers of this number of particles are in range."""
+    members, counts, offsets = repellers.members, repellers.counts, repellers.pool_offsets
+    check(len(members) == len(counts) == particles, "not one row of repellers per particle")
+    check(counts.max(initial=0) <= members.shape[1], "more repellers than columns")
+    check(len(offsets) == -(-particles // BLOCK_ROWS) + 1, "not one pool per block")
+    check_offsets(offsets, len(repellers.pool))
+    check_ids(repellers.pool, 0, particles)
+    pool_sizes = np.diff(offsets)
+    for begin in range(0, particles, _ROWS_AT_ONCE):
+        rows = np.arange(begin, min(begin + _ROWS_AT_ONCE, particles))
+        counted = np.arange(members.shape[1]) < counts[rows, None]
+        outside = members[rows] >= pool_sizes[rows // BLOCK_ROWS, None]
+        check(not (counted & outside).any(), "a repeller is not in its pool")
 
 
 def _arrays_of(graph: Graph) -> Arrays:

@@ -59,7 +59,8 @@ def embed_to(
         if not resume and (work / "positions").exists():
             note("Discarded the checkpoint of an earlier run. `resume=True` continues from one.")
         try:
-            embedding = run.embed(Checkpoints(work, fingerprint, config.checkpoint_seconds, resume))
+            every = config.checkpoint_seconds
+            embedding = run.embed(Checkpoints(work, fingerprint, every, resume, note))
         except Interrupted as stopped:
             advice = "Run the same command with `resume=True` to continue from the last checkpoint."
             raise Interrupted(stopped.signal_number, advice) from None

@@ -89,7 +89,7 @@ def _embed_graph(
 ) -> Embedding:
     """Springs → repellers → simulation → embedding, except stages that checkpoints cover."""
     checkpoints.save_graph(graph)
-    springs, repellers = checkpoints.load_forces() or find_forces(graph, stages)
+    springs, repellers = checkpoints.load_forces(len(graph.terms)) or find_forces(graph, stages)
     stages.require("simulation", particles=springs.rows, springs=len(springs.columns))
     checkpoints.save_forces(springs, repellers)
 
@@ -98,7 +98,8 @@ def _embed_graph(
         checkpoints.save_forces(springs, repellers, now=True)
         checkpoints.save_state(state)
 
-    config, saved = stages.config, checkpoints.load_state()
+    config = stages.config
+    saved = checkpoints.load_state(springs.rows, config)
     with stages.stage("simulation", anneal.planned_iterations(config), "iterations"):
         result = anneal.simulate(springs, repellers, config, stages.progress, saved, keep)
         vectors = np.ascontiguousarray(result.positions[: len(graph.terms), : config.dimensions])

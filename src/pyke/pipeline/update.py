@@ -28,7 +28,7 @@ from pyke.core.counts import count_rows
 from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
-from pyke.errors import EmptyGraph, UsageError
+from pyke.errors import DamagedStore, EmptyGraph, UsageError
 from pyke.graph.changes import merge_graphs, remove_triples, triples_also_in
 from pyke.graph.graph import Graph
 from pyke.pipeline.budget import require_update, sizes_of
@@ -45,7 +45,7 @@ MIN_SAMPLE_PER_DIMENSION = 4  # with fewer, no map is learnt
 
 _READING = ("format", "base", "on_error", "lenient", "threads", "memory")
 _STRICT = {"on_error": "stop", "lenient": False}  # defaults, whatever the embedding was made with
-_OUTDATED = ("files", "fingerprint", "particles", "springs")  # manifest keys of the first run
+_OUTDATED = ("files", "sha256", "fingerprint", "particles", "springs")  # keys of the manifest
 
 Flags = NDArray[np.bool_]
 Doubles = NDArray[np.float64]
@@ -97,6 +97,11 @@ def update(
         raise UsageError(
             "an embedding made with `rescale=True` cannot be updated, because all its vectors "
             "change with each particle. Embed the complete graph again."
+        )
+    if config.dimensions != embedding.dimensions:
+        raise DamagedStore(
+            f"the vectors have {embedding.dimensions} dimensions, but the settings of this "
+            f"embedding say {config.dimensions}. Embed the graph again."
         )
     change = read_change(embedding, added, removed, config, progress)
     progress.stage("places", int(change.placed.sum()), "terms")

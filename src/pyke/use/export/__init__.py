@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from pyke.core.files import MANIFEST
 from pyke.core.inputs import COMPRESSIONS, extension_of
 from pyke.core.progress import Progress
 from pyke.embedding import store
 from pyke.embedding.embedding import Embedding
-from pyke.errors import OutputExists, UsageError
+from pyke.errors import OutputExists, PykeError, UsageError
 from pyke.use.export.arrays import npy, safetensors
 from pyke.use.export.postgres import postgres
 from pyke.use.export.rows import ONLY, Options, Outcome, Rows, choose
@@ -238,8 +236,8 @@ def _check_target(target: str, name: str, form: Format) -> None:
 def _is_embedding(path: Path) -> bool:
     """Whether a directory holds an embedding."""
     try:
-        return bool(json.loads((path / MANIFEST).read_bytes())["format"] == store.FORMAT)
-    except (OSError, ValueError, KeyError, TypeError):
+        return bool(store.read_manifest(path))
+    except PykeError:
         return False
 
 

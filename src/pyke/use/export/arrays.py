@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from pyke.core.arrays import Offsets
-from pyke.core.files import Block, Content, write_directory, write_stream
+from pyke.core.compress import Block
+from pyke.core.files import Content, write_directory, write_stream
 from pyke.use.export.rows import Options, Outcome, Rows
 
 

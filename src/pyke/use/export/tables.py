@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrow import concatenated, join_columns, require_pyarrow, rows_as_bytes
-from pyke.core.files import Block, Content, write_directory, write_stream
+from pyke.core.compress import Block
+from pyke.core.files import Content, write_directory, write_stream
 from pyke.core.parallel import ordered_map
 from pyke.core.tables import number_lines, parquet_blocks, quoted, separated_text
 from pyke.errors import DamagedStore, DataError, UsageError
