@@ -19,7 +19,8 @@ from pyke.core import inputs, system
 from pyke.core.progress import Progress
 from pyke.errors import DataError, SyntaxProblem
 from pyke.graph.graph import Census
-from pyke.read import find, parse, tokenize
+from pyke.read import child, find, tokenize
+from pyke.read.oxigraph import MAX_DEPTH
 from pyke.read.sandbox import MAX_JSON_DEPTH, MAX_XML_DEPTH, Refused, check_json
 
 MEMORY = 512 << 20  # bytes: the limit must not be the reason for a refusal
@@ -84,6 +85,46 @@ ATTACKS = {
         xml(about("&x;"), f'SYSTEM "{PORT_OF_NOBODY}/x.dtd"'),
         "entity 'x'",
     ),
+    "entities in a comment.rdf": (
+        xml(about("&l11;"), f"[<!-- {LAUGHS} -->]"),
+        "<!ENTITY occurs 12 times but declares 0 entities",
+    ),
+    "entities in a comment over many lines.rdf": (
+        xml(about("&l11;"), '[<!ENTITY a "x">\n<!--\n' + LAUGHS.replace("><", ">\n<") + "\n-->]"),
+        "<!ENTITY occurs 13 times but declares 1 entities",
+    ),
+    "entities in a processing instruction.rdf": (
+        xml(about("&l11;"), f"[<?x {LAUGHS} ?>]"),
+        "<!ENTITY occurs 12 times but declares 0 entities",
+    ),
+    "entities in a system identifier.rdf": (
+        xml(about("&l11;"), f"SYSTEM '{LAUGHS}'"),
+        "<!ENTITY occurs 12 times but declares 0 entities",
+    ),
+    "entities in an entity.rdf": (
+        xml(about("&l0;"), "[<!ENTITY a '<!ENTITY l0 \"ha\">'>]"),
+        "<!ENTITY occurs 2 times but declares 1 entities",
+    ),
+    "entities in a second document type inside a comment.rdf": (
+        xml(about("&l11;"), f"[<!-- ]> <!DOCTYPE x [{LAUGHS}]> -->]"),
+        "<!ENTITY occurs 12 times but declares 0 entities",
+    ),
+    "entities after an open bracket in a comment.rdf": (
+        xml(f"<!-- {LAUGHS} > -->\n{about('&l11;')}", "[<!-- < -->]"),
+        "<!ENTITY occurs 12 times but declares 0 entities",
+    ),
+    "entities after an entity that is cut in two.rdf": (
+        xml(about("&l11;"), f"[{' ' * 8_100}{'<!-- <!ENTITY -->' * 100}]"),
+        "<!ENTITY occurs 100 times but declares 0 entities",
+    ),
+    "entities in another encoding.rdf": (
+        f'<?xml version="1.0" encoding="cp037"?>{xml(about("&l11;"))[21:]}',
+        "the encoding is 'cp037'; only UTF-8 is supported",
+    ),
+    "a very long document type.rdf": (
+        xml(about("x"), "[" + "<!-- x -->\n" * 200_000 + "]"),
+        "the root element is not in the first 1 MiB",
+    ),
     "deep elements.rdf": (
         xml("<e:C><e:p>" * 50_000 + "</e:p></e:C>" * 50_000),
         f"deeper than {MAX_XML_DEPTH}",
@@ -122,7 +163,7 @@ ATTACKS = {
 def test_an_attack_is_refused_with_its_reason(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parse, "SANDBOX_MEMORY", MEMORY)
+    monkeypatch.setattr(child, "MAX_MEMORY", MEMORY)
     text, reason = ATTACKS[name]
     path = written(tmp_path / name, text)
     began = time.perf_counter()
@@ -133,6 +174,139 @@ def test_an_attack_is_refused_with_its_reason(
     census = read(path, written(tmp_path / "good.nt", "<a:> <b:> <c:> ."), on_error="skip").census
     # The problem is counted, and the next document is read.
     assert (census.errors, census.problems[0].message.count(reason)) == (1, 1)
+
+
+# --------------------------------------------------------------------------------------------------
+# Long abbreviated IRIs
+# --------------------------------------------------------------------------------------------------
+
+IRI = f"http://e/{'x' * (1 << 17)}"
+NAMES = [f"p:{i}" for i in range(3_000)]
+LONG_IRIS = {
+    "prefix.ttl": f"@prefix p: <{IRI}> .\n" + "".join(f"{x} {x} {x} .\n" for x in NAMES),
+    "prefix of objects.ttl": f"PREFIX p: <{IRI}>\n p: p: {','.join(NAMES)} .",
+    "late prefix.ttl": "".join(f"<a:{i}> <a:p> <a:o> .\n" for i in range(50_000))
+    + f"@prefix p: <{IRI}> .\n"
+    + "".join(f"{x} {x} {x} .\n" for x in NAMES),
+    "base.ttl": f"@base <{IRI}> .\n" + "".join(f"<#{x}> <#{x}> <#{x}> .\n" for x in NAMES),
+    "prefix of a datatype.ttl": f"@prefix p: <{IRI}> .\n" + '<a:a> <a:p> "x"^^p:,1 .\n' * 9_000,
+    "prefix in a triple term.ttl": f"@prefix p: <{IRI}> .\n" + "<< p: p: p: >> p: p: .\n" * 2_000,
+    "graph.trig": f"@prefix p: <{IRI}> .\n" + "".join(f"{x} {{ {x} {x} p:o }}\n" for x in NAMES),
+    "context.jsonld": json.dumps(
+        {"@context": {"p": f"{IRI}/"}, "@graph": [{"@id": x, x: {"@id": "p:o"}} for x in NAMES]}
+    ),
+    "vocabulary.jsonld": json.dumps(
+        {"@context": {"@vocab": IRI}, "@graph": [{"@id": "a:b", x[2:]: "o"} for x in NAMES * 3]}
+    ),
+    "base.jsonld": json.dumps(
+        {"@context": {"@base": IRI}, "@graph": [{"@id": x[2:], "a:b": "o"} for x in NAMES * 3]}
+    ),
+    "namespace.rdf": xml(
+        f'<rdf:Description xmlns:p="{IRI}">' + "<p:p>x</p:p>\n" * 6_000 + "</rdf:Description>"
+    ),
+    "base.rdf": xml(
+        f'<rdf:Description xml:base="{IRI}">'
+        + "".join(f'<e:p rdf:resource="#{x[2:]}"/>\n' for x in NAMES * 3)
+        + "</rdf:Description>"
+    ),
+    "entity.rdf": xml(
+        "".join(f'<e:C rdf:about="http://e/&a;{x[2:]}"/>\n' for x in NAMES * 8), SHORT
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG_IRIS)
+def test_long_abbreviated_iris_are_refused_in_little_memory(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "EXPANSION_APPLIES_FROM", 1 << 20)
+    monkeypatch.setattr(child, "MAX_EXPANSION", 100)
+    monkeypatch.setattr(child, "MAX_MEMORY", MEMORY)
+    path = written(tmp_path / name, LONG_IRIS[name])
+    # The parser of JSON-LD expands all IRIs before it returns the first one.
+    reason = "needs too much memory" if path.suffix == ".jsonld" else "times as long|amplification"
+    with pytest.raises(DataError, match=f"{re.escape(str(path))}.*({reason})"):
+        read(path)
+    census = read(path, written(tmp_path / "good.nt", "<a:> <b:> <c:> ."), on_error="skip").census
+    assert (census.errors, len(census.problems)) == (1, 1)
+
+
+def test_the_limit_of_long_iris_applies_to_all_documents_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "EXPANSION_APPLIES_FROM", 5 << 20)
+    text = f"@prefix p: <http://e/{'x' * 10_000}> .\n" + "p:a p:a p:a .\n" * 100
+    paths = [written(tmp_path / f"{i}.ttl", text) for i in range(3)]
+    assert len(read(paths[0]).nodes) == 100  # 3 MB
+    with pytest.raises(DataError, match=re.escape(str(paths[1]))):
+        read(*paths)
+
+
+def test_usual_abbreviations_are_far_from_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "EXPANSION_APPLIES_FROM", 0)
+    numbers = f"<http://example.com/numbers> <http://example.com/list> ({' 1' * 10_000} ) ."
+    assert len(read(written(tmp_path / "list.ttl", numbers)).statements) == 20_001
+    prefix = "@prefix : <http://www.example.com/a/usual/namespace/of/50/letters#> .\n"
+    assert len(read(written(tmp_path / "short.ttl", prefix + ":a :a :a.\n" * 10_000)).nodes)
+
+
+# --------------------------------------------------------------------------------------------------
+# Nested triple terms
+# --------------------------------------------------------------------------------------------------
+
+NESTED = {
+    "closed": "<a:> <p:> " + "<<( <a:> <p:> " * 30_000 + "<o:>" + " )>>" * 30_000 + " .\n",
+    "open": "<a:> <p:> " + "<<( <a:> <p:> " * 30_000 + "\n",
+    "in the middle": "<a:> <p:> <o:> .\n<a:> <p:> "
+    + "<<(<a:><p:>" * 30_000
+    + "<o:>"
+    + ")>>" * 30_000
+    + " .\n<a:> <p:> <o:> .\n",
+    "with strings": "<a:> <p:> " + '<<( <a:"> <p:> ' * 30_000 + "<o:>" + " )>>" * 30_000 + " .\n",
+    "after a carriage return": "<a:> <p:> <o:> . # \r<a:> <p:> "
+    + "<<( <a:> <p:> " * 30_000
+    + "<o:>"
+    + " )>>" * 30_000
+    + " .\n",
+}
+
+
+@pytest.mark.parametrize("extension", [".nt", ".nq", ".ttl", ".trig"])
+@pytest.mark.parametrize("name", NESTED)
+def test_deeply_nested_triple_terms_are_refused(name: str, extension: str, tmp_path: Path) -> None:
+    path = written(tmp_path / f"x{extension}", NESTED[name])
+    for lenient in (False, True):
+        with pytest.raises(SyntaxProblem, match=re.escape(str(path))):
+            read(path, lenient=lenient)
+    good = written(tmp_path / "good.nt", "<a:> <b:> <c:> .\n")
+    reading = read(path, good, on_error="skip")
+    assert reading.census.errors >= 1
+    assert reading.nodes[-1] == ("a:", "b:", "c:")
+
+
+@pytest.mark.parametrize("name", ["tsv", "csv"])
+def test_a_cell_with_triple_terms_is_invalid(name: str, tmp_path: Path) -> None:
+    cell = "<<( <a:> <p:> " * 30_000 + "<o:>" + " )>>" * 30_000
+    separator = {"tsv": "\t", "csv": ","}[name]
+    with pytest.raises(SyntaxProblem, match="invalid name '<"):
+        read(written(tmp_path / f"x.{name}", separator.join(("a:", "p:", cell)) + "\n"))
+
+
+def test_triple_terms_in_usual_numbers_and_depths_are_read(tmp_path: Path) -> None:
+    def nested(depth: int) -> str:
+        return "<a:> <p:> " + "<<( <a:> <p:> " * depth + "<o:>" + " )>>" * depth + " ."
+
+    lines = [nested(1)] * 500 + [nested(MAX_DEPTH)]
+    for end, extension in (("\n", ".nt"), ("\r", ".nt"), ("\n", ".ttl")):
+        path = written(tmp_path / f"x{extension}", end.join([*lines, ""]))
+        assert read(path).triple_terms == 501
+    with pytest.raises(SyntaxProblem, match=f"nested deeper than {MAX_DEPTH}"):
+        read(written(tmp_path / "deep.nt", nested(MAX_DEPTH + 1)))
+    # A literal and an IRI may contain any number of these characters.
+    shifts = '<a:#> <p:> "' + '<< \\" <<( ' * 500 + '"@de-1996 . # ' + "<<" * 500 + "\n"
+    assert len(read(written(tmp_path / "text.nt", shifts)).literals) == 1
 
 
 SLOW = {
@@ -218,7 +392,7 @@ def test_the_depth_of_json_ignores_strings(text: str, fine: bool) -> None:
 def test_a_parser_out_of_memory_is_an_error_however_it_stops(
     memory: int, extension: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parse, "SANDBOX_MEMORY", memory)
+    monkeypatch.setattr(child, "MAX_MEMORY", memory)
     content = (
         xml(about("x" * (64 << 20)))
         if extension == ".rdf"

@@ -76,12 +76,14 @@ def release_free_memory() -> None:
 
 
 def limit_memory(limit: int) -> None:
-    """Limit the memory of this process, and write no core dump if it fails.
+    """Limit the memory of this process further, and write no core dump if it fails.
 
     On Linux an allocation above the limit fails. Elsewhere a thread ends the process soon after.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if is_linux():
+        given = [n for n in resource.getrlimit(resource.RLIMIT_AS) if n != resource.RLIM_INFINITY]
+        limit = min(limit, *given) if given else limit  # only root may raise a limit
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     else:
         threading.Thread(target=_exit_above, args=(limit,), daemon=True).start()

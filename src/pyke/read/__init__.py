@@ -6,8 +6,9 @@ A document passes through these modules:
     parse       document → blocks of complete lines of N-Triples or N-Quads
       lines       cut a stream into blocks of complete lines
       columns     CSV and TSV rows → N-Triples lines
-      oxigraph    the parser of the other syntaxes
-      sandbox     the same parser in a child process, for RDF/XML and JSON-LD
+      child       other syntaxes, parsed in a child process
+      sandbox     the program of the child, with its checks of RDF/XML and JSON-LD
+      oxigraph    the parser
     tokenize    blocks → batches of statements over term ids, with several threads
       _kernels    the compiled tokenizer, and _scanners and _characters that it calls
       problems    stop at an invalid line, or skip and count it

@@ -6,10 +6,10 @@ import csv
 import re
 from collections.abc import Callable, Iterator
 
-from pyke.config import Config
 from pyke.core.arrays import Bytes
 from pyke.core.inputs import Input
 from pyke.errors import DataError
+from pyke.read.child import ParserProcess
 from pyke.read.find import Document
 from pyke.read.lines import MAX_LINE, WithoutByteOrderMark, complete_lines, to_array
 from pyke.read.problems import Report
@@ -24,7 +24,7 @@ ROWS_AT_ONCE = 4096
 
 
 def table_lines(
-    document: Document, source: Input, _config: Config, report: Report
+    document: Document, source: Input, _parser: ParserProcess, report: Report
 ) -> Iterator[Bytes]:
     """Blocks of N-Triples lines of a table. Skips the first row if it is a usual header.
 

@@ -15,8 +15,8 @@ from pyke.errors import NoInput, UsageError
 class Syntax:
     """A syntax: its file extensions, and how its documents become lines.
 
-    The kind is "lines" (tokenized directly), "parsed" (by pyoxigraph), "sandboxed" (by pyoxigraph
-    in a child process) or "table" (CSV and TSV).
+    The kind is "lines" (tokenized directly), "parsed" (by pyoxigraph in a child process) or "table"
+    (CSV and TSV).
     """
 
     name: str
@@ -30,8 +30,8 @@ SYNTAXES = (
     Syntax("nquads", (".nq", ".nquads"), "lines", "N_QUADS"),
     Syntax("turtle", (".ttl", ".turtle"), "parsed", "TURTLE"),
     Syntax("trig", (".trig",), "parsed", "TRIG"),
-    Syntax("rdfxml", (".rdf", ".owl", ".xml", ".rdfs"), "sandboxed", "RDF_XML"),
-    Syntax("jsonld", (".jsonld", ".json"), "sandboxed", "JSON_LD"),
+    Syntax("rdfxml", (".rdf", ".owl", ".xml", ".rdfs"), "parsed", "RDF_XML"),
+    Syntax("jsonld", (".jsonld", ".json"), "parsed", "JSON_LD"),
     Syntax("tsv", (".tsv",), "table"),
     Syntax("csv", (".csv",), "table"),
 )

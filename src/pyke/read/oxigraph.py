@@ -9,7 +9,8 @@ from typing import Any
 
 import pyoxigraph
 
-QUADS_AT_ONCE = 4096
+QUADS_AT_ONCE = 16  # few: abbreviated IRIs may be very long, and more are not faster
+MAX_DEPTH = 100  # of triple terms; pyoxigraph crashes at some 20,000
 TOKEN_TOO_LONG = "a token is longer than 16 MiB, the maximum of the parser"  # noqa: S105
 
 ReportError = Callable[[SyntaxError], None]
@@ -23,6 +24,24 @@ def clean_message(error: str) -> str:
     message = re.sub(r" \((?:[^()]*, )?line \d+\)$", "", error)
     place = r"^Parser error at line \d+ (between columns? .*?|between line .*?|columns? \d+): "
     return re.sub(r"`([^`]*)`", r"'\1'", re.sub(place, "", message))
+
+
+def out_of_memory(error: MemoryError) -> str:
+    """Error message for a MemoryError of pyoxigraph."""
+    if "buffer" in str(error):
+        return TOKEN_TOO_LONG
+    return "the document needs more memory than the parser may use"
+
+
+# A token of N-Triples that may contain <<, or << itself
+_TOKEN = re.compile(rb'"(?:[^"\\\r\n]|\\[^\r\n])*+"|<(?!<)[^>\r\n]*+>|#[^\r\n]*+|<<')
+
+
+def nested_too_deeply(line: bytes) -> bool:
+    """Whether a line of N-Triples or N-Quads nests triple terms deeper than MAX_DEPTH."""
+    if line.count(b"<<") <= MAX_DEPTH:
+        return False
+    return any(_TOKEN.findall(part).count(b"<<") > MAX_DEPTH for part in line.split(b"\r"))
 
 
 def continue_after_errors(parser: Any, report: ReportError) -> Iterator[Any]:

@@ -1,7 +1,10 @@
-"""Parse RDF/XML or JSON-LD in a child process: a malicious file can stop only the child.
+"""Parse RDF with pyoxigraph in a child process: a malicious document can stop only the child.
 
-Run as `python -m pyke.read.sandbox FORMAT BASE LENIENT MEMORY`. It reads the document from
-standard input, writes N-Quads to standard output and one JSON object per problem to standard error.
+Run as `python -m pyke.read.sandbox MEMORY`; `child` is its other side. Standard input has, for each
+document, a line with a JSON object and then the content in frames. A frame is its length as four
+bytes and its bytes; an empty frame ends a document. Standard output has frames that start with one
+byte: TEXT with N-Quads, PROBLEM with a JSON object, or END after a document. END has content if the
+process stops there.
 """
 
 from __future__ import annotations
@@ -9,11 +12,16 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 from xml.parsers import expat
 
 from pyke.core.system import limit_memory
+
+TEXT, PROBLEM, END = b"T", b"P", b"E"
+LENGTH = 4  # bytes of the length of a frame
+FRAME = 1 << 19  # bytes of text to send at once, about
 
 MAX_XML_DEPTH = 1000
 MAX_JSON_DEPTH = 200
@@ -21,6 +29,7 @@ MAX_ENTITY = 4096  # characters
 MAX_TOKEN = 1 << 20  # bytes
 MAX_ATTRIBUTES = 1000
 MAX_JSON = 1 << 30  # bytes
+_ENTITY = b"<!ENTITY"
 RELATIVE = "pyke-relative://no.base/"  # base of JSON-LD documents without one
 
 
@@ -33,15 +42,29 @@ class Refused(Exception):
 
 
 class GuardedXml:
-    """A source of RDF/XML that checks the same bytes with expat, to refuse XML bombs."""
+    """A source of RDF/XML that checks the same bytes with expat, to refuse XML bombs.
+
+    pyoxigraph takes every `<!ENTITY` between the start and the end of the document type for a
+    declaration, also in comments, and finds this end by other rules than expat. It gets no byte
+    before the root element is reached, and none at all if expat sees fewer declarations.
+    """
 
     def __init__(self, source: Any) -> None:
         self._source = source
         self._lines: Iterator[bytes] = iter(())
+        self._checked: deque[tuple[int, bytes]] = deque()  # lines with their numbers
+        self._held = 0  # bytes before the root element
+        self._in_root = False
+        self._has_type = False
+        self._entities = 0  # declarations that expat reported
+        self._found = 0  # places that look like a declaration
+        self._last = b""  # bytes, as a place may be cut in two
         self._depth = 0
         self._line = 1
         self._pending = 0  # bytes of an unfinished token
-        self._parser = expat.ParserCreate()
+        self._parser = expat.ParserCreate("UTF-8")  # as in pyoxigraph, whatever the file declares
+        self._parser.XmlDeclHandler = self._declaration
+        self._parser.StartDoctypeDeclHandler = self._document_type
         self._parser.StartElementHandler = self._start_element
         self._parser.EndElementHandler = self._end_element
         self._parser.EntityDeclHandler = self._entity
@@ -50,7 +73,15 @@ class GuardedXml:
     def _refuse(self, message: str) -> None:
         raise Refused(message, self._parser.CurrentLineNumber)
 
+    def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        if encoding is not None and encoding.lower() != "utf-8":
+            self._refuse(f"the encoding is {encoding!r}; only UTF-8 is supported")
+
+    def _document_type(self, *_: Any) -> None:
+        self._has_type = True
+
     def _start_element(self, _: str, attributes: dict[str, str]) -> None:
+        self._in_root = True
         self._depth += 1
         if len(attributes) > MAX_ATTRIBUTES:
             self._refuse(f"an element has more than {MAX_ATTRIBUTES} attributes")
@@ -61,6 +92,7 @@ class GuardedXml:
         self._depth -= 1
 
     def _entity(self, name: str, _parameter: int, value: str | None, *_: Any) -> None:
+        self._entities += 1
         # Editors abbreviate namespaces with entities. XML bombs nest entities.
         if value is not None and ("&" in value or "%" in value or len(value) > MAX_ENTITY):
             self._refuse(f"the entity {name!r} is too long or contains other entities")
@@ -72,11 +104,21 @@ class GuardedXml:
 
     def read(self, size: int = -1) -> bytes:
         """The next checked bytes: at most one line, which gives errors a line number."""
+        while not self._checked or not self._in_root:
+            self._check_line(size)
+        self._line, data = self._checked.popleft()
+        if 0 <= size < len(data):
+            self._checked.appendleft((self._line, data[size:]))
+            data = data[:size]
+        return data
+
+    def _check_line(self, size: int) -> None:
+        """Check the next line, or the end of the document."""
         data = next(self._lines, b"")
         if not data:
             self._lines = iter(self._source.read(size).splitlines(keepends=True))
             data = next(self._lines, b"")
-        self._line, at = self._parser.CurrentLineNumber, self._parser.CurrentByteIndex
+        line, at = self._parser.CurrentLineNumber, self._parser.CurrentByteIndex
         try:
             self._parser.Parse(data, not data)
         except expat.ExpatError as error:
@@ -86,8 +128,25 @@ class GuardedXml:
         # expat up to 2.5 needs time quadratic in the length of a token.
         self._pending = self._pending + len(data) if self._parser.CurrentByteIndex == at else 0
         if self._pending > MAX_TOKEN:
-            raise Refused(f"a tag or comment is longer than {MAX_TOKEN >> 20} MiB", self._line)
-        return data
+            raise Refused(f"a tag or comment is longer than {MAX_TOKEN >> 20} MiB", line)
+        self._check_entities(data, line)
+        self._checked.append((line, data))
+
+    def _check_entities(self, data: bytes, line: int) -> None:
+        if self._in_root and not self._has_type:
+            return
+        self._found += (self._last + data).count(_ENTITY)
+        self._last = (self._last + data)[1 - len(_ENTITY) :]
+        if not self._in_root:
+            self._held += len(data)
+            if self._held > MAX_TOKEN:
+                raise Refused(f"the root element is not in the first {MAX_TOKEN >> 20} MiB", line)
+        elif self._found != self._entities:
+            raise Refused(
+                f"{_ENTITY.decode()} occurs {self._found} times but declares {self._entities} "
+                "entities; the others are in comments or in text, where they are not supported",
+                line,
+            )
 
 
 def check_json(document: bytes) -> None:
@@ -102,7 +161,7 @@ def check_json(document: bytes) -> None:
             depth += 1
             if depth > MAX_JSON_DEPTH:
                 raise Refused(f"objects are nested deeper than {MAX_JSON_DEPTH}")
-        else:
+        elif bracket in b"]}":
             depth -= 1
 
 
@@ -118,60 +177,131 @@ def without_relative(text: bytes) -> tuple[bytes, int]:
     return b"".join(kept), len(lines) - len(kept)
 
 
-def _report(message: str, line: int, count: int = 1) -> int:
-    """Report a problem to the parent process; return the exit code."""
-    sys.stdout.buffer.flush()
-    sys.stderr.write(json.dumps({"line": line, "message": message, "count": count}) + "\n")
-    return 3
+class _Document:
+    """The content of one document on standard input."""
+
+    def __init__(self, frames: Any) -> None:
+        self._frames = frames
+        self._left = 0  # bytes of the current frame
+        self._ended = False
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes; none at the end."""
+        if not self._left and not self._ended:
+            self._left = int.from_bytes(self._exactly(LENGTH))
+            self._ended = not self._left
+        data = self._exactly(self._left if size < 0 else min(size, self._left))
+        self._left -= len(data)
+        return data
+
+    def _exactly(self, size: int) -> bytes:
+        data: bytes = self._frames.read(size)
+        if len(data) < size:
+            raise SystemExit(1)  # the parent process stopped
+        return data
+
+    def rest(self) -> bytes:
+        """All bytes that were not read yet."""
+        return b"".join(iter(self.read, b""))
 
 
-def _convert(form: str, base: str, lenient: bool) -> int:
-    """Write standard input as N-Quads to standard output; return the exit code."""
+def write_frame(pipe: Any, kind: bytes, content: bytes | memoryview = b"") -> None:
+    """Write a frame of standard output."""
+    pipe.write(kind + len(content).to_bytes(LENGTH) + content)
+
+
+def _write_problem(message: str, line: int = 0, count: int = 1) -> None:
+    problem = {"line": line, "message": message, "count": count}
+    write_frame(sys.stdout.buffer, PROBLEM, json.dumps(problem).encode())
+
+
+def _write_text(texts: Iterator[bytes]) -> None:
+    """Write blocks of N-Quads in frames of about FRAME bytes."""
+    waiting = bytearray()
+    try:
+        for text in texts:
+            waiting += text
+            if len(waiting) >= FRAME:
+                _write_frames(waiting)
+                waiting = bytearray()
+    finally:
+        _write_frames(waiting)  # the statements before an error
+
+
+def _write_frames(text: bytearray) -> None:
+    with memoryview(text) as view:
+        for at in range(0, len(text), 2 * FRAME):
+            write_frame(sys.stdout.buffer, TEXT, view[at : at + 2 * FRAME])
+
+
+def _parse(document: _Document, form: str, base: str | None, lenient: bool) -> None:
+    """Write one document as N-Quads."""
     import pyoxigraph
 
     from pyke.read.oxigraph import quads_as_text
 
-    source: Any = None
+    source: Any = document
 
-    def stop(error: SyntaxError) -> None:
-        # These parsers cannot continue after an error.
+    def handle_error(error: SyntaxError) -> None:
+        if form in ("TURTLE", "TRIG"):
+            _write_problem(str(error), error.lineno or 0)
+            return
+        # The other parsers cannot continue after an error.
         line = error.lineno or (source.line if isinstance(source, GuardedXml) else 0)
         raise Refused(f"{error.msg}; the remaining document was skipped", line)
 
     if form == "RDF_XML":
-        source = GuardedXml(sys.stdin.buffer)
-    else:
-        source = sys.stdin.buffer.read()
+        source = GuardedXml(document)
+    elif form == "JSON_LD":
+        source = document.rest()
         check_json(source)
         base = base or RELATIVE
     parser = pyoxigraph.parse(
-        source,
-        format=getattr(pyoxigraph.RdfFormat, form),
-        base_iri=base or None,
-        lenient=lenient,
+        source, format=getattr(pyoxigraph.RdfFormat, form), base_iri=base, lenient=lenient
     )
+    texts = quads_as_text(parser, handle_error, lenient)
+    if base != RELATIVE:
+        _write_text(texts)
+        return
     skipped = 0
-    for text in quads_as_text(parser, stop, lenient):
-        resolved, relative = without_relative(text) if base == RELATIVE else (text, 0)
-        skipped += relative
-        sys.stdout.buffer.write(resolved)
-    sys.stdout.buffer.flush()
+
+    def resolved() -> Iterator[bytes]:
+        nonlocal skipped
+        for text in texts:
+            kept, relative = without_relative(text)
+            skipped += relative
+            yield kept
+
+    _write_text(resolved())
     if skipped:
-        return _report(
-            f"{skipped} statements with relative IRIs (no scheme) were skipped", 0, skipped
-        )
-    return 0
+        message = f"{skipped} statements with relative IRIs (no scheme) were skipped"
+        _write_problem(message, 0, skipped)
 
 
-def main(form: str, base: str, lenient: str, memory: str) -> int:
-    """Convert standard input with limited memory; return 0 unless there is a problem."""
+def main(memory: str) -> int:
+    """Parse the documents on standard input; a refused one ends the process."""
+    from pyke.read.oxigraph import out_of_memory
+
     limit_memory(int(memory))
-    try:
-        return _convert(form, base, lenient == "1")
-    except Refused as refused:
-        return _report(str(refused), refused.line)
-    except MemoryError:
-        return _report("the document needs more memory than the parser may use", 0)
+    incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
+    while request := incoming.readline():
+        document = _Document(incoming)
+        refused: Refused | None = None
+        try:
+            _parse(document, **json.loads(request))
+        except Refused as error:
+            refused = error
+        except MemoryError as error:
+            refused = Refused(out_of_memory(error))
+        if refused:
+            _write_problem(str(refused), refused.line)
+        else:
+            document.rest()
+        write_frame(outgoing, END, b"stop" if refused else b"")
+        outgoing.flush()
+        if refused:
+            return 3
+    return 0
 
 
 if __name__ == "__main__":

@@ -25,9 +25,17 @@ from pyke.graph import batches
 from pyke.graph.graph import Census, Problem
 from pyke.read import _kernels
 from pyke.read._scanners import Dialect
+from pyke.read.child import ParserProcess
 from pyke.read.find import Document
 from pyke.read.lines import to_array
-from pyke.read.oxigraph import TOKEN_TOO_LONG, clean_message, unwritable_iri, unwritable_message
+from pyke.read.oxigraph import (
+    MAX_DEPTH,
+    clean_message,
+    nested_too_deeply,
+    out_of_memory,
+    unwritable_iri,
+    unwritable_message,
+)
 from pyke.read.parse import blocks_of
 from pyke.read.problems import Report, handle_problem
 
@@ -57,15 +65,18 @@ def read_batches(
             ) from None
     seed = secrets.randbits(64)
     done = 0
-    for number, document in enumerate(documents):
-        with Input(document.name, document.compression) as source:
-            report = _reporter(document, config, census)
-            reader = _BlockReader(document, number if len(documents) > 1 else None, config, seed)
-            blocks = _first_blocks(blocks_of(document, source, config, report), source, share)
-            for batch in _batches(reader, blocks, config.threads, report):
-                yield batch
-                progress.advance(done + source.consumed)
-            done += source.consumed
+    with ParserProcess(config) as parser:
+        for number, document in enumerate(documents):
+            with Input(document.name, document.compression) as source:
+                report = _reporter(document, config, census)
+                numbered = number if len(documents) > 1 else None
+                reader = _BlockReader(document, numbered, config, seed)
+                blocks = blocks_of(document, source, parser, report)
+                first = _first_blocks(blocks, source, share)
+                for batch in _batches(reader, first, config.threads, report):
+                    yield batch
+                    progress.advance(done + source.consumed)
+                done += source.consumed
     census.bytes = done
 
 
@@ -170,12 +181,14 @@ class _BlockReader:
     def _parse_line(self, line: bytes, result: _BlockResult) -> str:
         """Read one line with pyoxigraph; return the problem if the line is invalid."""
         if not self._dialect.trusted:
+            if nested_too_deeply(line):
+                return f"triple terms are nested deeper than {MAX_DEPTH}"
             try:
                 quads = list(pyoxigraph.parse(line, format=self._format, lenient=self._lenient))
             except SyntaxError as error:
                 return clean_message(str(error))
-            except MemoryError:
-                return TOKEN_TOO_LONG
+            except MemoryError as error:
+                return out_of_memory(error)
             if self._lenient and (iri := next(filter(None, map(unwritable_iri, quads)), None)):
                 return unwritable_message(iri)
             written = pyoxigraph.serialize(quads, format=pyoxigraph.RdfFormat.N_QUADS) or b""

@@ -6,7 +6,6 @@ import importlib
 import json
 import os
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from pyke.config import Config
 from pyke.core import system
 from pyke.core.arrays import Floats
+from pyke.core.children import folders_of, isolated_python_with_packages
 from pyke.core.files import remove, temporary_text, write_directory
 from pyke.core.progress import Progress
 from pyke.errors import DataError, MissingLibrary
@@ -67,17 +67,16 @@ def run_method(
         **dict.fromkeys(THREAD_VARIABLES, str(config.threads)),
         "PYSTOW_HOME": str(graph.with_name("pystow")),  # PyKEEN would write to ~/.data
     }
-    if module:  # the child must find the module where this process found it
-        environment["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
     output = graph.with_name(f"{graph.name}-{name}")
-    settings = json.dumps(config.as_dict())
-    command = [sys.executable, "-m", "pyke.evaluate.rivals", name, str(graph), str(output)]
+    arguments = [name, str(graph), str(output), json.dumps(config.as_dict()), module]
+    # The child finds PYKE and the module that registers the method where this process found them.
+    folders = folders_of("pyke", module)
     with (
         temporary_text() as errors,
         # In its own session, the child does not receive signals of the terminal: they are for
         # this process, and must not look like a failed method.
         subprocess.Popen(
-            [*command, settings, module],
+            isolated_python_with_packages("pyke.evaluate.rivals", arguments, folders),
             stdout=subprocess.DEVNULL,
             stderr=errors,
             env=environment,

@@ -1,0 +1,164 @@
+"""Parse documents with pyoxigraph in a child process, which `sandbox` runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import IO
+
+from pyke.config import Config
+from pyke.core.children import folders_of, isolated_python, minimal_environment
+from pyke.core.inputs import ByteSource
+from pyke.read.oxigraph import clean_message
+from pyke.read.problems import Report
+from pyke.read.sandbox import END, LENGTH, PROBLEM
+
+MAX_MEMORY = 4 << 30  # bytes of a child
+MIN_MEMORY = 256 << 20
+PIECE = 1 << 16  # bytes that the child gets at once
+
+# N-Quads repeat namespaces that other syntaxes abbreviate: usually 2 to 10 bytes per byte, and 130
+# for a list of one-digit numbers.
+MAX_EXPANSION = 256
+EXPANSION_APPLIES_FROM = 64 << 20  # bytes of N-Quads; small documents may be very repetitive
+
+
+class ParserProcess:
+    """Context manager: a child process that parses the documents of a run, one at a time.
+
+    A document that it refuses, and one that crashes it, ends the child. The next document starts
+    another one. The limit on N-Quads applies to all documents together.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._child: subprocess.Popen[bytes] | None = None
+        self._sent = self._received = 0  # bytes
+
+    def __enter__(self) -> ParserProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def parse(self, source: ByteSource, form: str, report: Report) -> Iterator[bytes]:
+        """N-Quads of a document in blocks of complete lines; `form` is a pyoxigraph.RdfFormat."""
+        child = self._child = self._child or self._start()
+        failures: list[BaseException] = []
+        feeder = threading.Thread(
+            target=self._feed, args=(source, form, child.stdin, failures), daemon=True
+        )
+        feeder.start()
+        block, unfinished = b"", [b""]  # lines, and the start of one that continues
+        ended = reusable = False
+        try:
+            for kind, content in _frames(child.stdout):
+                ended = kind == END
+                reusable = ended and not content
+                if block:  # one frame late: a caller that stops at the last block keeps the child
+                    yield block
+                    block = b""
+                if ended:
+                    break
+                if kind == PROBLEM:
+                    problem = json.loads(content)
+                    report(problem["line"], clean_message(problem["message"]), problem["count"])
+                    continue
+                self._check_size(len(content))
+                cut = content.rfind(b"\n") + 1
+                if cut:
+                    block = b"".join((*unfinished, content[:cut]))
+                    unfinished = []
+                unfinished.append(content[cut:])
+            if block:
+                yield block
+        except _TooLarge:
+            ended = True
+            report(0, _TOO_LARGE)
+        finally:
+            if not reusable:
+                self._stop(feeder)
+        if failures:
+            raise failures[0]
+        if not ended:
+            report(0, f"the parser crashed (exit code {child.returncode}), {_CRASHED}")
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        memory = min(MAX_MEMORY, max(MIN_MEMORY, self._config.memory or MAX_MEMORY))
+        folders = folders_of("pyke", "pyoxigraph")
+        return subprocess.Popen(
+            isolated_python("pyke.read.sandbox", [str(memory)], folders),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=minimal_environment(),
+            cwd="/",
+            start_new_session=True,  # Ctrl-C does not reach the child; this process stops it
+        )
+
+    def _stop(self, feeder: threading.Thread | None = None) -> None:
+        """Stop the child and the thread that writes to it."""
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.kill()
+        child.wait()
+        if feeder is not None:
+            # It may wait for its source. As a daemon it ends with the process.
+            feeder.join(1.0)
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+
+    def _feed(
+        self, source: ByteSource, form: str, pipe: IO[bytes], failures: list[BaseException]
+    ) -> None:
+        """Write a document to the child. If the source fails, close the pipe before its end."""
+        settings = {"form": form, "base": self._config.base, "lenient": self._config.lenient}
+        try:
+            pipe.write(json.dumps(settings).encode() + b"\n")
+            while data := source.read(PIECE):
+                self._sent += len(data)
+                pipe.write(len(data).to_bytes(LENGTH) + data)
+            pipe.write(bytes(LENGTH))
+            pipe.flush()
+        except BrokenPipeError:
+            pass  # the child stopped early and reported why
+        except BaseException as error:
+            failures.append(error)
+            with suppress(BrokenPipeError):
+                pipe.close()
+
+    def _check_size(self, more: int) -> None:
+        self._received += more
+        if self._received > max(EXPANSION_APPLIES_FROM, MAX_EXPANSION * self._sent):
+            raise _TooLarge
+
+
+class _TooLarge(Exception):
+    """A document has too many bytes of N-Quads."""
+
+
+_TOO_LARGE = (
+    f"the document is refused: its statements are more than {MAX_EXPANSION} times as long as the "
+    "document, as it abbreviates very long IRIs. If you trust it, convert it to N-Quads"
+)
+_CRASHED = (
+    "as the document is nested too deeply or needs too much memory; the remaining document was "
+    "skipped"
+)
+
+
+def _frames(pipe: IO[bytes] | None) -> Iterator[tuple[bytes, bytes]]:
+    """Frames of the child's standard output, up to one that is cut off as the child crashed."""
+    assert pipe is not None
+    while len(head := pipe.read(1 + LENGTH)) == 1 + LENGTH:
+        size = int.from_bytes(head[1:])
+        content = pipe.read(size)
+        if len(content) < size:
+            return
+        yield head[:1], content
