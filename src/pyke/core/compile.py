@@ -128,6 +128,8 @@ def _ignore_damaged_files(dispatcher: Any) -> None:
 def _compiler(**options: Any) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         settings: Any = numba.core.config
+        if settings.DISABLE_JIT:  # NUMBA_DISABLE_JIT=1: kernels run as plain Python
+            return function
         previous = settings.CACHE_DIR
         settings.CACHE_DIR = str(CACHE_DIRECTORY)  # Numba reads it once, while decorating
         try:
