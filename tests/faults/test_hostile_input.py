@@ -18,11 +18,12 @@ from faults.runs import call
 from mutations import mutated
 from pyke.config import Config
 from pyke.core import hashing
-from pyke.errors import PykeError
+from pyke.errors import EmptyGraph
 from pyke.pipeline import Run, embed_graph
 
-MAX_SECONDS = 1.0  # for a document of some kilobytes
-SUITES = {"turtle": ".ttl", "trig": ".trig", "n-triples": ".nt", "n-quads": ".nq"}
+AT_ONCE = 100  # documents
+MAX_SECONDS = 60.0  # for these documents of some kilobytes, on a busy machine
+SUFFIXES = (".nt", ".nq", ".ttl", ".trig", ".rdf", ".jsonld")
 
 
 # -- malformed documents ----------------------------------------------------------------------
@@ -46,31 +47,37 @@ def _read_mutants(folder: Path, seed: int, documents: int) -> None:
     originals = [
         (path.suffix, path.read_bytes())
         for path in sorted((DATA / "w3c-rdf11").rglob("*"))
-        if path.suffix in SUITES.values() and path.stat().st_size < 1 << 14
+        if path.suffix in SUFFIXES and path.stat().st_size < 1 << 14
     ]
     refused, slowest = 0, 0.0
     try:
-        for _ in range(documents):
-            suffix, text = rng.choice(originals)
-            for _ in range(rng.randrange(1, 4)):
-                text = mutated(text, rng)
-            path = folder / f"mutant{suffix}"
-            path.write_bytes(text)
-            began = time.process_time()
-            try:
-                Run(path, Config(threads=1, on_error=rng.choice(("stop", "skip")))).read()
-            except PykeError:
-                refused += 1
-            slowest = max(slowest, time.process_time() - began)
-        assert 0.1 < refused / documents < 0.9, refused
+        for _ in range(0, documents, AT_ONCE):
+            paths = []
+            for suffix, text in rng.choices(originals, k=AT_ONCE):
+                for _ in range(rng.randrange(1, 4)):
+                    text = mutated(text, rng)
+                paths.append(folder / f"{len(paths)}{suffix}")
+                paths[-1].write_bytes(text)
+            began = time.monotonic()
+            refused += _problems(paths)
+            slowest = max(slowest, time.monotonic() - began)
+        assert refused / documents > 0.1, refused
         assert slowest < MAX_SECONDS, slowest
         (folder / "figure").write_text(
-            f"{documents:,} mutated documents: {refused:,} refused, 0 crashes, "
-            f"the slowest took {slowest:.2f} s"
+            f"{documents:,} mutated documents: {refused:,} problems reported, 0 crashes, "
+            f"at most {slowest:.1f} s for {AT_ONCE}"
         )
     except BaseException:
-        (folder / "error").write_text(f"{text!r}\n{traceback.format_exc()}")
+        (folder / "error").write_text(traceback.format_exc())
         raise
+
+
+def _problems(paths: list[Path]) -> int:
+    """Number of problems in documents that are read in one run."""
+    try:
+        return Run(paths, Config(threads=1, on_error="skip")).read().census.errors
+    except EmptyGraph:
+        return len(paths)
 
 
 # -- algorithmic complexity -------------------------------------------------------------------
