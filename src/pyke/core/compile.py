@@ -1,7 +1,8 @@
 """Compile kernels with Numba, and cache the machine code in a private directory.
 
 Numba's own cache does not notice a change in a callee that lives in another file. The name of our
-cache directory contains a hash of all kernel files, so any change recompiles everything.
+cache directory contains a hash of all kernel files, so any change recompiles everything. Numba does
+not notice damaged files either: ours have checksums.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
+import io
 import os
 import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numba.core.caching
 import numba.core.config
 import numba.core.event
 
@@ -104,9 +107,59 @@ _events: Any = numba.core.event
 _events.register("numba:compile", _Listener())
 
 
-def _ignore_damaged_files(dispatcher: Any) -> None:
+_CacheFile: Any = numba.core.caching.IndexDataCacheFile
+
+
+class _CheckedFile(_CacheFile):  # type: ignore[misc]  # Numba has no types
+    """The cache files of a function, with checksums: damaged machine code crashes the process.
+
+    Each file ends with a hash of its name and content; pickles ignore what follows them. A file
+    without a valid hash counts as missing. Numba numbers data files in the order of compilation,
+    which differs between processes that start together; here they are named after their key.
+    """
+
+    def _load_index(self) -> Any:
+        return super()._load_index() if _is_intact(Path(self._index_path)) else {}
+
+    def _load_data(self, name: str) -> Any:
+        if not _is_intact(Path(self._data_path(name))):
+            raise OSError  # Numba compiles again
+        return super()._load_data(name)
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the data before the index, which then never names a file that is not there."""
+        number = int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8], "little")
+        self._save_data(self._data_name(number), data)
+        self._save_index(self._load_index() | {key: self._data_name(number)})
+
+    @contextlib.contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
+        with super()._open_for_write(filepath) as file:
+            content = io.BytesIO()
+            yield content
+            file.write(content.getvalue() + _seal(Path(filepath), content.getvalue()))
+
+
+def _seal(path: Path, content: bytes) -> bytes:
+    """Hash of the name and the content of a cache file."""
+    return hashlib.sha256(path.name.encode() + b"\0" + content).digest()
+
+
+def _is_intact(path: Path) -> bool:
+    """Whether a cache file ends with its hash."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return False
+    size = len(data) - hashlib.sha256().digest_size
+    return size > 0 and data[size:] == _seal(path, data[:size])
+
+
+def _check_files(dispatcher: Any) -> None:
     """Treat a cache file that cannot be read or written as missing; Numba would fail every time."""
     cache = dispatcher._cache
+    stamp = cache._impl.locator.get_source_stamp()
+    cache._cache_file = _CheckedFile(cache.cache_path, cache._impl.filename_base, stamp)
     load, save = cache.load_overload, cache.save_overload
 
     def save_if_possible(signature: Any, data: Any) -> None:
@@ -118,8 +171,7 @@ def _ignore_damaged_files(dispatcher: Any) -> None:
     def load_or_compile(signature: Any, target: Any) -> Any:
         try:
             return load(signature, target)
-        except Exception:  # unpickling a damaged file can raise anything
-            cache.flush()
+        except Exception:  # unpickling the file of another version can raise anything
             return None
 
     cache.load_overload = load_or_compile
@@ -136,7 +188,7 @@ def _compiler(**options: Any) -> Callable[[Function], Function]:
             dispatcher: Any = numba.njit(nogil=True, cache=True, **options)(function)
         finally:
             settings.CACHE_DIR = previous
-        _ignore_damaged_files(dispatcher)
+        _check_files(dispatcher)
         return cast(Function, dispatcher)
 
     return decorate
