@@ -120,3 +120,31 @@ def test_a_process_above_its_memory_limit_ends(ways: str, size: int, fits: bool)
     ended = subprocess.run(command, check=False, capture_output=True)
     failed = 1 if ways == "linux" else system.OUT_OF_MEMORY
     assert ended.returncode == (0 if fits else failed), ended.stderr
+
+
+@pytest.mark.parametrize("limits", ["(3 << 30, 8 << 30)", "(3 << 30, 3 << 30)"])
+def test_a_lower_memory_limit_of_the_shell_stays(limits: str) -> None:
+    """Only root may raise a hard limit, and the sandbox asks for 4 GiB."""
+    code = (
+        "import resource; from pyke.core import system; "
+        "resource.setrlimit(resource.RLIMIT_AS, LIMITS); system.limit_memory(4 << 30); "
+        "print(*resource.getrlimit(resource.RLIMIT_AS))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code.replace("LIMITS", limits)], capture_output=True, text=True
+    )
+    assert ended.stdout.split() == [str(3 << 30)] * 2, ended.stderr
+
+
+def test_rdf_xml_is_read_below_four_gibibytes_of_address_space(tmp_path: Path) -> None:
+    path = tmp_path / "x.rdf"
+    path.write_text('<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>')
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)); "
+        "from pyke.config import Config; from pyke.core.inputs import Input; "
+        "from pyke.read.child import ParserProcess; problems = []; "
+        f"source = Input({str(path)!r}, None); parser = ParserProcess(Config(threads=1)); "
+        "print(list(parser.parse(source, 'RDF_XML', lambda *p: problems.append(p))), problems)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.stdout == "[] []\n", ended.stderr

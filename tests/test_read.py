@@ -11,6 +11,7 @@ import io
 import itertools
 import os
 import re
+import socket
 import sys
 import threading
 from collections.abc import Sequence
@@ -909,3 +910,28 @@ def test_hidden_files_and_embeddings_in_a_directory_are_ignored_and_other_files_
     assert [document.name for document in find.find_documents([tmp_path])] == [str(family)]
     assert find.count_skipped_files([tmp_path]) == 2
     assert read_census(tmp_path, Config()).files_passed_over == 2
+
+
+def test_pipes_devices_and_sockets_in_a_directory_are_skipped(family: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.nt")
+    os.mkfifo(tmp_path / "pipe.nt.gz")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device.ttl").symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(tmp_path / "socket.nq"))
+        for inputs in ([tmp_path], [f"{tmp_path}/*.nt"], [f"{tmp_path}/**"]):
+            assert [document.name for document in find.find_documents(inputs)] == [str(family)]
+        assert find.count_skipped_files([tmp_path]) == 5
+    (tmp_path / "broken.nt").symlink_to("missing")
+    with pytest.raises(NoInput, match="No such file"):
+        find.find_documents([tmp_path])
+
+
+def test_a_pipe_that_the_user_names_is_read(family: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.nt")
+    writer = threading.Thread(
+        target=lambda: (tmp_path / "pipe.nt").write_bytes(family.read_bytes())
+    )
+    writer.start()
+    assert read(tmp_path / "pipe.nt").nodes == read(family).nodes
+    writer.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import socket
 import sys
 import time
@@ -219,7 +220,7 @@ LONG_IRIS = {
 def test_long_abbreviated_iris_are_refused_in_little_memory(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(child, "EXPANSION_APPLIES_FROM", 1 << 20)
+    monkeypatch.setattr(child, "FREE_BYTES", 1 << 20)
     monkeypatch.setattr(child, "MAX_EXPANSION", 100)
     monkeypatch.setattr(child, "MAX_MEMORY", MEMORY)
     path = written(tmp_path / name, LONG_IRIS[name])
@@ -234,7 +235,8 @@ def test_long_abbreviated_iris_are_refused_in_little_memory(
 def test_the_limit_of_long_iris_applies_to_all_documents_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(child, "EXPANSION_APPLIES_FROM", 5 << 20)
+    monkeypatch.setattr(child, "FREE_BYTES", 5 << 20)
+    monkeypatch.setattr(child, "MAX_EXPANSION", 10)
     text = f"@prefix p: <http://e/{'x' * 10_000}> .\n" + "p:a p:a p:a .\n" * 100
     paths = [written(tmp_path / f"{i}.ttl", text) for i in range(3)]
     assert len(read(paths[0]).nodes) == 100  # 3 MB
@@ -245,7 +247,7 @@ def test_the_limit_of_long_iris_applies_to_all_documents_together(
 def test_usual_abbreviations_are_far_from_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(child, "EXPANSION_APPLIES_FROM", 0)
+    monkeypatch.setattr(child, "FREE_BYTES", 0)
     numbers = f"<http://example.com/numbers> <http://example.com/list> ({' 1' * 10_000} ) ."
     assert len(read(written(tmp_path / "list.ttl", numbers)).statements) == 20_001
     prefix = "@prefix : <http://www.example.com/a/usual/namespace/of/50/letters#> .\n"
@@ -438,7 +440,7 @@ BOMBS = {
 def test_a_decompression_bomb_is_refused(
     extension: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inputs, "RATIO_APPLIES_FROM", 1 << 16)
+    monkeypatch.setattr(inputs, "FREE_BYTES", 1 << 16)
     monkeypatch.setattr(inputs, "MAX_RATIO", 50)
     path = written(
         tmp_path / f"x{extension}{suffix}",
@@ -453,7 +455,7 @@ def test_a_decompression_bomb_is_refused(
 def test_a_decompression_bomb_stops_at_the_limit(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inputs, "RATIO_APPLIES_FROM", 1 << 20)
+    monkeypatch.setattr(inputs, "FREE_BYTES", 1 << 20)
     path = written(tmp_path / f"x{suffix}", PACK[suffix](bytes(64 << 20)))
     sizes: list[int] = []
     with (
@@ -461,7 +463,32 @@ def test_a_decompression_bomb_stops_at_the_limit(
         pytest.raises(DataError, match="decompression bomb"),
     ):
         sizes.extend(iter(lambda: len(source.read(1 << 16)), 0))
-    assert sum(sizes) <= max(1 << 20, inputs.MAX_RATIO * path.stat().st_size) + (1 << 16)
+    assert sum(sizes) <= (1 << 20) + inputs.MAX_RATIO * path.stat().st_size
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
+def test_the_limit_of_decompression_applies_to_all_files_together(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "FREE_BYTES", 5 << 20)
+    monkeypatch.setattr(inputs, "MAX_RATIO", 50)
+    packed = PACK[suffix](b"\n" * (2 << 20))
+    paths = [written(tmp_path / f"{i}.nt{suffix}", packed) for i in range(4)]
+    read(*paths[:2])
+    with pytest.raises(DataError, match=re.escape(str(paths[2])) + ".*decompression bomb"):
+        read(*paths)
+
+
+def test_a_large_valid_file_allows_no_larger_bomb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(inputs, "MAX_RATIO", 50)
+    valid = written(tmp_path / "a.nt.gz", PACK[".gz"](b"# " + secrets.token_hex(1 << 20).encode()))
+    bomb = written(tmp_path / "b.nt.gz", PACK[".gz"](b"\n" * (4 << 20)))
+    read(valid)
+    with pytest.raises(DataError, match=re.escape(str(bomb)) + ".*decompression bomb"):
+        read(valid, bomb)
 
 
 # --------------------------------------------------------------------------------------------------

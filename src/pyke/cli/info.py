@@ -36,7 +36,7 @@ def show_census(census: dict[str, Any]) -> None:
         ("  duplicates, skipped", "duplicates"),
         ("  triples about triples, skipped", "triple_terms"),
         ("invalid lines, skipped", "errors"),
-        ("files with another extension, skipped", "files_passed_over"),
+        ("other files, skipped", "files_passed_over"),
         ("terms (|V|)", "terms"),
         ("  blank nodes", "blank_nodes"),
         ("  predicates", "predicates"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import io
 import lzma
 import os
@@ -20,7 +19,10 @@ from pyke.errors import DataError, NoInput
 
 # Compression shrinks triples by a factor of 5 to 50, zeros by a factor of 1000.
 MAX_RATIO = 400
-RATIO_APPLIES_FROM = 1 << 30  # bytes; small files may be very repetitive
+FREE_BYTES = 64 << 20  # of a run above this ratio; small files may be very repetitive
+MAX_DICTIONARY = 512 << 20  # bytes that an .xz file may ask for; `xz -9` needs 65 MiB
+PIECE = 1 << 16  # compressed bytes to read at once
+ZSTD_PIECE = 1 << 10  # decompresses to at most 32 MiB
 
 
 class ByteSource(Protocol):
@@ -42,45 +44,118 @@ class _CountingSource:
         self.count += len(data)
         return data
 
-    # gzip, bz2 and lzma call this; they never seek in what they decompress once.
-    def seekable(self) -> bool:
+
+class Allowance:
+    """Limits what the parts of a run produce, such as the decompressed bytes of its files.
+
+    A part may produce `ratio` bytes per byte that it consumes. All parts together may exceed this
+    by `free` bytes.
+    """
+
+    def __init__(self, ratio: int, free: int) -> None:
+        self._ratio, self._free = ratio, free
+        self._before = self._current = 0  # bytes above the ratio
+
+    def allows(self, consumed: int, produced: int) -> bool:
+        """Whether the current part may produce this many bytes."""
+        self._current = max(0, produced - self._ratio * consumed)
+        return self._before + self._current <= self._free
+
+    def next_part(self) -> None:
+        """End the current part."""
+        self._before += self._current
+        self._current = 0
+
+
+class _Stream(Protocol):
+    """One compressed stream, as in zlib, bz2 and lzma."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, packed: bytes, size: int, /) -> bytes: ...
+
+
+class _ZstdFrame:
+    """A frame of Zstandard as a stream. zstandard cannot limit the size of a result."""
+
+    def __init__(self) -> None:
+        import zstandard
+
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._ready = memoryview(b"")
+
+    @property
+    def eof(self) -> bool:
+        return self._frame.eof and not self._ready
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._frame.unused_data)
+
+    def decompress(self, packed: bytes, size: int, /) -> bytes:
+        if not self._ready:
+            self._ready = memoryview(self._frame.decompress(packed))
+        data, self._ready = self._ready[:size], self._ready[size:]
+        return bytes(data)
+
+
+class _Compression:
+    """How to decompress: what starts a stream, and what may follow a stream."""
+
+    def __init__(
+        self, new_stream: Callable[[], _Stream], piece: int = PIECE, padding: bool = False
+    ) -> None:
+        self.new_stream, self.piece, self.padding = new_stream, piece, padding
+
+
+class _Decompressed:
+    """Decompresses concatenated streams, at least one.
+
+    The readers of the standard library ignore everything after a stream that does not start
+    another one, such as a stream with a damaged header.
+    """
+
+    def __init__(self, source: ByteSource, compression: _Compression) -> None:
+        self._source, self._compression = source, compression
+        self._stream: _Stream | None = compression.new_stream()
+        self._packed = b""
+
+    def read(self, size: int = PIECE, /) -> bytes:
+        while self._stream is not None or self._starts_stream():
+            assert self._stream is not None
+            data = self._stream.decompress(self._packed, size)
+            self._packed = getattr(self._stream, "unconsumed_tail", b"")
+            if self._stream.eof:
+                self._packed, self._stream = self._stream.unused_data, None
+            if data:
+                return data
+            if self._stream is not None and not self._packed:
+                self._packed = self._source.read(self._compression.piece)
+                if not self._packed:
+                    raise EOFError
+        return b""
+
+    def _starts_stream(self) -> bool:
+        """Whether another stream follows. Skips zeros where the compression allows them."""
+        while packed := self._packed or self._source.read(self._compression.piece):
+            self._packed = packed.lstrip(b"\0") if self._compression.padding else packed
+            if self._packed:
+                self._stream = self._compression.new_stream()
+                return True
         return False
 
 
-class _Zstd:
-    """Decompresses Zstandard frames; unlike zstandard's own reader it detects a missing end."""
-
-    def __init__(self, source: ByteSource) -> None:
-        import zstandard
-
-        self._source = source
-        self._new_frame = zstandard.ZstdDecompressor().decompressobj
-        self._frame: Any = None
-        self._unused = b""  # compressed data after the end of a frame
-        self._ready = b""
-
-    def read(self, size: int = -1, /) -> bytes:
-        while not self._ready:
-            # Small pieces: they may decompress to very large ones.
-            packed = self._unused or self._source.read(1 << 12)
-            if not packed:
-                if self._frame is not None:
-                    raise EOFError
-                return b""
-            self._frame = self._frame or self._new_frame()
-            self._ready, self._unused = self._frame.decompress(packed), b""
-            if self._frame.eof:
-                self._unused, self._frame = self._frame.unused_data, None
-        data = self._ready if size < 0 else self._ready[:size]
-        self._ready = self._ready[len(data) :]
-        return data
+def _new_lzma() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(memlimit=MAX_DICTIONARY)
 
 
-_DECOMPRESSORS: dict[str, Callable[[Any], ByteSource]] = {
-    ".gz": lambda source: gzip.GzipFile(fileobj=source, mode="rb"),
-    ".bz2": bz2.BZ2File,
-    ".xz": lzma.LZMAFile,
-    ".zst": _Zstd,
+_DECOMPRESSORS = {
+    ".gz": _Compression(lambda: zlib.decompressobj(16 + zlib.MAX_WBITS), padding=True),
+    ".bz2": _Compression(bz2.BZ2Decompressor),
+    ".xz": _Compression(_new_lzma, padding=True),
+    ".zst": _Compression(_ZstdFrame, ZSTD_PIECE),
 }
 
 COMPRESSIONS = tuple(_DECOMPRESSORS)
@@ -93,9 +168,14 @@ def _open(name: str) -> BinaryIO:
 
 
 class Input:
-    """Context manager: an opened input, decompressed, with the number of bytes read so far."""
+    """Context manager: an opened input, decompressed, with the number of bytes read so far.
 
-    def __init__(self, name: str, compression: str | None) -> None:
+    The inputs of a run share an allowance.
+    """
+
+    def __init__(
+        self, name: str, compression: str | None, allowance: Allowance | None = None
+    ) -> None:
         self.name = name
         try:
             self._file: BinaryIO = sys.stdin.buffer if name == "-" else _open(name)
@@ -109,9 +189,10 @@ class Input:
         self._raw = _CountingSource(self._file)
         self._decompressed = 0
         self._data: ByteSource = (
-            _DECOMPRESSORS[compression](self._raw) if compression else self._raw
+            _Decompressed(self._raw, _DECOMPRESSORS[compression]) if compression else self._raw
         )
         self._compression = compression
+        self._allowance = allowance or new_allowance()
 
     @property
     def consumed(self) -> int:
@@ -119,7 +200,12 @@ class Input:
         return self._raw.count
 
     def read(self, size: int = -1, /) -> bytes:
-        """Decompressed bytes. A damaged file or a decompression bomb is a DataError."""
+        """At most `size` decompressed bytes, or all of them.
+
+        A damaged file or a decompression bomb is a DataError.
+        """
+        if size < 0:
+            return b"".join(iter(lambda: self.read(1 << 20), b""))
         try:
             data = self._data.read(size)
         except EOFError:
@@ -130,12 +216,11 @@ class Input:
         except (OSError, zlib.error, lzma.LZMAError) as error:
             raise DataError(f"cannot decompress {self.name}: {error}") from None
         except Exception as error:  # zstandard is imported only when needed
-            if type(error).__module__.startswith(("zstandard", "zstd")):
+            if type(error).__module__.startswith("zstandard"):
                 raise DataError(f"cannot decompress {self.name}: {error}") from None
             raise
         self._decompressed += len(data)
-        limit = max(RATIO_APPLIES_FROM, MAX_RATIO * self._raw.count)
-        if self._compression and self._decompressed > limit:
+        if self._compression and not self._allowance.allows(self.consumed, self._decompressed):
             raise DataError(
                 f"{self.name} decompresses to more than {MAX_RATIO} times its size and was refused "
                 "as a decompression bomb. If you trust the file, decompress it first."
@@ -151,8 +236,14 @@ class Input:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._allowance.next_part()
         if self.name != "-":
             self._file.close()
+
+
+def new_allowance() -> Allowance:
+    """The allowance for the inputs of a run."""
+    return Allowance(MAX_RATIO, FREE_BYTES)
 
 
 def compression_of(name: str) -> str | None:

@@ -45,7 +45,7 @@ class Census:
     typed_subjects: int = 0
     classes: int = 0
     bytes: int = 0
-    files_passed_over: int = 0  # skipped in directories: their extension is not one of RDF
+    files_passed_over: int = 0  # skipped in directories: not RDF, or not regular files
     problems: list[Problem] = field(default_factory=list)  # the first few
 
     def as_dict(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import IO
 
 from pyke.config import Config
 from pyke.core.children import folders_of, isolated_python, minimal_environment
-from pyke.core.inputs import ByteSource
+from pyke.core.inputs import Allowance, ByteSource
 from pyke.read.oxigraph import clean_message
 from pyke.read.problems import Report
 from pyke.read.sandbox import END, LENGTH, PROBLEM
@@ -23,20 +23,21 @@ PIECE = 1 << 16  # bytes that the child gets at once
 # N-Quads repeat namespaces that other syntaxes abbreviate: usually 2 to 10 bytes per byte, and 130
 # for a list of one-digit numbers.
 MAX_EXPANSION = 256
-EXPANSION_APPLIES_FROM = 64 << 20  # bytes of N-Quads; small documents may be very repetitive
+FREE_BYTES = 64 << 20  # of N-Quads above this ratio; small documents may be very repetitive
 
 
 class ParserProcess:
     """Context manager: a child process that parses the documents of a run, one at a time.
 
     A document that it refuses, and one that crashes it, ends the child. The next document starts
-    another one. The limit on N-Quads applies to all documents together.
+    another one. All documents share an allowance for the length of their N-Quads.
     """
 
     def __init__(self, config: Config) -> None:
         self._config = config
         self._child: subprocess.Popen[bytes] | None = None
-        self._sent = self._received = 0  # bytes
+        self._allowance = Allowance(MAX_EXPANSION, FREE_BYTES)
+        self._sent = 0  # bytes of the current document
 
     def __enter__(self) -> ParserProcess:
         return self
@@ -51,6 +52,7 @@ class ParserProcess:
         feeder = threading.Thread(
             target=self._feed, args=(source, form, child.stdin, failures), daemon=True
         )
+        self._sent = received = 0
         feeder.start()
         block, unfinished = b"", [b""]  # lines, and the start of one that continues
         ended = reusable = False
@@ -67,7 +69,11 @@ class ParserProcess:
                     problem = json.loads(content)
                     report(problem["line"], clean_message(problem["message"]), problem["count"])
                     continue
-                self._check_size(len(content))
+                received += len(content)
+                if not self._allowance.allows(self._sent, received):
+                    report(0, _TOO_LARGE)
+                    ended = True
+                    break
                 cut = content.rfind(b"\n") + 1
                 if cut:
                     block = b"".join((*unfinished, content[:cut]))
@@ -75,10 +81,8 @@ class ParserProcess:
                 unfinished.append(content[cut:])
             if block:
                 yield block
-        except _TooLarge:
-            ended = True
-            report(0, _TOO_LARGE)
         finally:
+            self._allowance.next_part()
             if not reusable:
                 self._stop(feeder)
         if failures:
@@ -132,15 +136,6 @@ class ParserProcess:
             failures.append(error)
             with suppress(BrokenPipeError):
                 pipe.close()
-
-    def _check_size(self, more: int) -> None:
-        self._received += more
-        if self._received > max(EXPANSION_APPLIES_FROM, MAX_EXPANSION * self._sent):
-            raise _TooLarge
-
-
-class _TooLarge(Exception):
-    """A document has too many bytes of N-Quads."""
 
 
 _TOO_LARGE = (

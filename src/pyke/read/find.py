@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -58,7 +59,7 @@ def find_documents(
 ) -> list[Document]:
     """Documents of files, directories, globs and `-`, in the given order.
 
-    The files of a directory are sorted by name. `syntax_name` overrides the file extensions.
+    The regular files of a directory are sorted by name. `syntax_name` overrides file extensions.
     """
     if syntax_name is not None and syntax_name.lower() not in _BY_NAME:
         raise UsageError(f"`format` is {syntax_name!r}; it must be one of: {_NAMES}")
@@ -86,11 +87,11 @@ def find_documents(
 
 
 def count_skipped_files(inputs: Sequence[str | os.PathLike[str]]) -> int:
-    """Number of files in the given directories that do not have an RDF extension."""
+    """Number of files in the given directories that are not read."""
     files = [
         name for given in inputs if os.path.isdir(given) for name in _files_in(os.fspath(given))
     ]
-    return sum(not _has_rdf_extension(name) for name in files)
+    return sum(not _is_rdf(name) for name in files)
 
 
 def _document(name: str, syntax: Syntax | None) -> Document:
@@ -107,7 +108,7 @@ def _rdf_files_in(directory: str) -> list[str]:
     def fail(error: OSError) -> None:
         raise NoInput(f"cannot read the directory {error.filename}: {error.strerror}")
 
-    files = [name for name in sorted(_files_in(directory, fail)) if _has_rdf_extension(name)]
+    files = [name for name in sorted(_files_in(directory, fail)) if _is_rdf(name)]
     if not files:
         raise NoInput(
             f"{directory}: the directory has no RDF file. RDF files end in "
@@ -116,10 +117,18 @@ def _rdf_files_in(directory: str) -> list[str]:
     return files
 
 
-def _has_rdf_extension(name: str) -> bool:
-    """Whether to read a file of a directory. Most .json files are not JSON-LD."""
+def _is_rdf(name: str) -> bool:
+    """Whether to read a file of a directory. Most .json files are not JSON-LD.
+
+    Reading a pipe or a device may wait or continue without end. Users can name them.
+    """
     extension = extension_of(name)
-    return extension in _BY_EXTENSION and extension != ".json"
+    if extension not in _BY_EXTENSION or extension == ".json":
+        return False
+    try:
+        return stat.S_ISREG(os.stat(name).st_mode)
+    except OSError:
+        return True  # opening it raises the error
 
 
 def _files_in(directory: str, fail: Callable[[OSError], None] | None = None) -> Iterator[str]:

@@ -17,7 +17,7 @@ import pyoxigraph
 from pyke.config import Config
 from pyke.core import hashing
 from pyke.core.arrays import Bytes
-from pyke.core.inputs import Input, read_ahead
+from pyke.core.inputs import Input, new_allowance, read_ahead
 from pyke.core.parallel import ordered_map
 from pyke.core.progress import Progress
 from pyke.errors import UsageError
@@ -65,9 +65,10 @@ def read_batches(
             ) from None
     seed = secrets.randbits(64)
     done = 0
+    allowance = new_allowance()
     with ParserProcess(config) as parser:
         for number, document in enumerate(documents):
-            with Input(document.name, document.compression) as source:
+            with Input(document.name, document.compression, allowance) as source:
                 report = _reporter(document, config, census)
                 numbered = number if len(documents) > 1 else None
                 reader = _BlockReader(document, numbered, config, seed)
