@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -148,3 +149,22 @@ def test_rdf_xml_is_read_below_four_gibibytes_of_address_space(tmp_path: Path) -
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.stdout == "[] []\n", ended.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ulimit -v works on Linux only")
+@pytest.mark.parametrize("limit", [60_000, 300_000, 800_000])
+def test_too_little_address_space_is_an_error_before_libraries_abort(limit: int) -> None:
+    def pyke(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "pyke", *arguments]
+        return subprocess.run(
+            ["sh", "-c", f'ulimit -v {limit} && exec "$@"', "sh", *command],
+            capture_output=True,
+            text=True,
+        )
+
+    run = pyke("embed", "missing.nt", "-o", "out")
+    assert run.returncode == 75
+    assert re.fullmatch(
+        r"pyke: the limit .* is [0-9.]+ MB; PYKE needs .* Increase .*\n", run.stderr
+    )
+    assert pyke("embed", "--help").returncode == 0

@@ -9,6 +9,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from pyke.cli.streams import encodable
+from pyke.config import format_size
+from pyke.core.system import missing_address_space
+from pyke.errors import OverBudget
 
 MAKE, USE, DATA, MEASURE, SETUP = (
     "Make an embedding",
@@ -28,6 +31,16 @@ class _Help:
 
 class _Command(_Help, TyperCommand):
     """A command whose help groups options by topic."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, unless libraries would abort: before they are imported."""
+        if too_low := missing_address_space():
+            limit, needed = too_low
+            raise OverBudget(
+                f"the limit of the address space (ulimit -v) is {format_size(limit)}; PYKE needs "
+                f"at least {format_size(needed)} on this machine. Increase the limit."
+            )
+        return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
