@@ -16,6 +16,7 @@ import pytest
 
 from conftest import Command
 from graphs import FAMILY
+from pyke.cli import terminal
 
 EVIL = "\x1b[31m\x9b31m\x07\u202etxt\u2028\x7f"  # a label
 LABEL = '"\\u001B[31m\\u009B31m\\u0007\\u202Etxt\\u2028\\u007F"'
@@ -241,3 +242,27 @@ def _json(pyke: Command, directory: Path, encoding: str) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding))
         return pyke("nearest", directory, "http://e/anna", "--json").stdout
+
+
+def test_names_with_markup_are_shown_as_they_are(
+    redirected: Redirected, directory: Path, tmp_path: Path
+) -> None:
+    graph = directory.with_name("graph.nt")
+    with _terminal() as (path, shown):
+        output = tmp_path / "[/][bold]"
+        arguments = ("embed", graph, "-o", output, "--dimensions", "3", "--json")
+        code, text = redirected("stderr", path, *arguments)
+        assert "reading" in shown()
+    assert (code, json.loads(text)["output"]) == (0, str(output))
+
+
+def test_stages_and_notes_with_markup_are_shown_as_they_are(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    bars = terminal._Bars()
+    bars.stage("[/]")
+    with bars.bars:
+        bars.note("[/] `[bold]`")
+    shown = capfd.readouterr().err
+    assert "[/] ━" in shown
+    assert "[/] `[bold]`" in shown

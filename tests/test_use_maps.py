@@ -547,7 +547,7 @@ def test_the_command_prints_what_it_drew(pyke: Command, stored: Path, tmp_path: 
         (["-o", "there.png/map.png"], 74, "cannot write"),
         (["-o", "map.png", "--method", "tsne"], 2, "pca, pyke"),
         (["-o", "map.png", "--sample", "0"], 2, "at least 1"),
-        (["-o", "map.png", "--labels", "-1"], 2, "at least 0"),
+        (["-o", "map.png", "--labels", "-1"], 2, "from 0 to 10,000"),
         (["-o", "map.png", "--seed", "-1"], 2, "at least 0"),
         (["-o", "map.png", "--dpi", "5000"], 2, "20 to 1200"),
         (["-o", "map.png", "--highlight", "http://e/hermitt"], 66, "http://e/hermit"),

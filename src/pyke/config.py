@@ -20,6 +20,7 @@ RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 MODEL, READING, RUNNING = "Model", "Reading", "Running"  # groups of settings
 SYNTAXES = ("ntriples", "nquads", "turtle", "trig", "rdfxml", "jsonld", "tsv", "csv")
+MAX_FILE_BYTES = 1 << 16  # of a file of settings
 _SAME = object()  # the preset `paper` keeps the default
 
 
@@ -148,10 +149,13 @@ class Config:
 
         try:
             with open(path, "rb") as file:
-                found = tomllib.load(file)
+                content = file.read(MAX_FILE_BYTES + 1)
+            if len(content) > MAX_FILE_BYTES:
+                raise UsageError(f"{os.fspath(path)} is too large for a file of settings")
+            found = tomllib.loads(content.decode())
         except OSError as error:
             raise NoInput(f"cannot open {os.fspath(path)}: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(f"{os.fspath(path)}: invalid TOML: {error}") from None
         named = str(found.pop("preset", "default"))
         try:

@@ -131,11 +131,11 @@ class _Bars(_PlainLines):
         from rich.progress import Progress as Bars
 
         columns = (
-            TextColumn("{task.description:>11}"),
+            TextColumn("{task.description:>11}", markup=False),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f}%"),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[more]}"),
+            TextColumn("{task.fields[more]}", markup=False),
         )
         self.bars = Bars(*columns, console=Console(stderr=True))
         self._task: Any = None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyke.errors import NoInput, UsageError
 
 MARK = "urn:pyke:row"  # predicate of the triples that mark rows
+MAX_QUERY = 1 << 20  # characters
 ORDERS = ("query", "subquery", "none")
 
 # First what may contain braces or keywords: IRIs, strings, comments.
@@ -87,7 +87,11 @@ def read_query(given: str) -> str:
     if "{" in given:
         return given
     try:
-        return Path(given).read_text("utf-8")
+        with open(given, encoding="utf-8") as file:
+            text = file.read(MAX_QUERY + 1)
+        if len(text) > MAX_QUERY:
+            raise ValueError("it is too large for a query")
+        return text
     except (OSError, ValueError) as error:
         raise NoInput(
             f"cannot read a query from {given}: {getattr(error, 'strerror', None) or error}"

@@ -128,4 +128,5 @@ def title_of(embedding: Embedding, view: View, selection: Selection) -> str:
     more = f" and {len(inputs) - 1:,} more" if len(inputs) > 1 else ""
     shown = len(selection.ids)
     total = f" of {shown + selection.left_out:,}" if selection.left_out else ""
-    return view.title or f"{shown:,}{total} terms of {Path(str(inputs[0])).name}{more}"
+    title = view.title or f"{shown:,}{total} terms of {Path(str(inputs[0])).name}{more}"
+    return title.encode("utf-8", "replace").decode()  # a file name may not be UTF-8

@@ -19,6 +19,7 @@ from pyke.use.reports import PAGES
 METHODS = ("pca", "pyke")
 MAP_EXTENSIONS = (*figures.FORMATS, "html")
 ANIMATION_EXTENSIONS = ("gif", "mp4", "html")
+MAX_LABELS = 10_000
 MAX_NOTEBOOK_BYTES = 8_000_000  # a larger file is not embedded in a notebook
 NOTEBOOK_HEIGHT = 600  # pixels of a page in a notebook
 IMAGES = {".png": "image/png", ".svg": "image/svg+xml", ".gif": "image/gif"}
@@ -77,8 +78,8 @@ class View:
             )
         if self.sample is not None and self.sample < 1:
             raise UsageError(f"`sample` is {self.sample}; it must be at least 1")
-        if self.labels < 0:
-            raise UsageError(f"`labels` is {self.labels}; it must be at least 0")
+        if not 0 <= self.labels <= MAX_LABELS:
+            raise UsageError(f"`labels` is {self.labels}; it must be from 0 to {MAX_LABELS:,}")
         if not 20 <= self.dpi <= 1200:
             raise UsageError(f"`dpi` is {self.dpi}; it must be from 20 to 1200")
         if self.seed < 0:
