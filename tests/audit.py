@@ -1,11 +1,16 @@
-"""Watch who changes files: within the package, only `core/files.py` may.
+"""Watch who changes files and who uses the network.
 
-An audit hook sees every call that opens a file for writing, or renames, removes or creates one,
-however the call was made. The call stack decides: the innermost frame of the package must be in one
-of the modules that may write. Child processes are not watched.
+Within the package, only `core/files.py` may write. Only `pyke fetch` and the export to PostgreSQL
+may connect.
 
-This module is a plugin of pytest: a test fails if the package wrote from elsewhere while it ran,
-even if the package suppressed the exception.
+An audit hook sees every call that opens a file for writing, or renames, removes or creates one, and
+every call that looks up a name, connects or listens, however the call was made. The call stack
+decides: the innermost frame of the package must be in one of the modules that may do so. Child
+processes and libraries in other languages are not watched; `faults/test_network.py` watches their
+connections.
+
+This module is a plugin of pytest: a test fails if the package wrote or connected from elsewhere
+while it ran, even if the package suppressed the exception.
 """
 
 from __future__ import annotations
@@ -28,6 +33,11 @@ MAY_WRITE = (
     PACKAGE + os.path.join("core", "compile.py"),
 )
 
+MAY_CONNECT = (
+    PACKAGE + os.path.join("read", "sparql") + os.sep,
+    PACKAGE + os.path.join("use", "export", "postgres.py"),
+)
+
 # What libraries write on their own: Python and Numba their caches, and PyKEEN a directory that it
 # creates before each training.
 LIBRARIES = (
@@ -44,6 +54,12 @@ EVENTS = {
     "shutil.unpack_archive", "sqlite3.connect", "tempfile.mkdtemp", "tempfile.mkstemp",
 }  # fmt: skip
 
+NETWORK = {
+    "ftplib.connect", "http.client.connect", "socket.bind", "socket.connect",
+    "socket.getaddrinfo", "socket.gethostbyaddr", "socket.gethostbyname", "socket.getnameinfo",
+    "socket.sendmsg", "socket.sendto", "urllib.Request", "webbrowser.open",
+}  # fmt: skip
+
 _violations: list[str] = []
 
 
@@ -57,7 +73,8 @@ def _checked() -> Generator[None, None, None]:
     finally:
         found = violations()
         if found:
-            pytest.fail("Only core/files.py may write:\n" + "\n".join(found), pytrace=False)
+            rule = "Only core/files.py may write; only fetch and the PostgreSQL export may connect:"
+            pytest.fail("\n".join([rule, *found]), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -88,18 +105,21 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         is_open_already = isinstance(path, int)
         if not flags & WRITING_FLAGS or is_open_already or path == os.devnull:
             return
-    elif event not in EVENTS:
+    elif event not in EVENTS and event not in NETWORK:
         return
-    caller = _innermost(sys._getframe(1))
+    elif event in ("socket.bind", "socket.connect") and isinstance(arguments[1], str | bytes):
+        return  # within this machine
+    allowed = MAY_CONNECT if event in NETWORK else MAY_WRITE
+    caller = _innermost(sys._getframe(1), allowed)
     if caller:
         _violations.append(f"{caller} calls {event}{arguments}")
 
 
-def _innermost(frame: FrameType | None) -> str:
-    """Return file and line of the innermost frame of the package if it may not write."""
+def _innermost(frame: FrameType | None, allowed: tuple[str, ...]) -> str:
+    """Return file and line of the innermost frame of the package if it is not allowed to."""
     while frame:
         name = frame.f_code.co_filename
-        if name.startswith(TESTS) or name.endswith(LIBRARIES) or name in MAY_WRITE:
+        if name.startswith(TESTS) or name.endswith(LIBRARIES) or name.startswith(allowed):
             return ""
         if name.startswith(PACKAGE):
             return f"{name.removeprefix(PACKAGE)}:{frame.f_lineno}"

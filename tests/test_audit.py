@@ -1,4 +1,4 @@
-"""The check that only core/files.py writes: it finds every way to change files."""
+"""The check of who writes and who connects: it finds every way to do so."""
 
 from __future__ import annotations
 
@@ -78,6 +78,41 @@ def test_files_py_may_write(way: str, tmp_path: Path) -> None:
 )
 def test_reading_and_child_processes_are_allowed(code: str, tmp_path: Path) -> None:
     assert not run(code, "use/toy.py", tmp_path)
+
+
+CONNECTIONS = {
+    "socket.connect": "with socket() as s: s.connect_ex(('127.0.0.1', 9))",
+    "socket.create_connection": "with suppress(OSError): create_connection(('127.0.0.1', 9))",
+    "socket.sendto": "with socket(type=SOCK_DGRAM) as s: s.sendto(b'', ('127.0.0.1', 9))",
+    "socket.bind": "with socket() as s: s.bind(('127.0.0.1', 0))",
+    "the lookup of a name": "with suppress(OSError): getaddrinfo('localhost', 9)",
+    "urllib": "with suppress(OSError): urlopen('http://127.0.0.1:9')",
+    "urllib3": "with suppress(Exception): urllib3.request('GET', 'http://127.0.0.1:9', retries=0)",
+    "http.client": "with suppress(OSError): HTTPConnection('127.0.0.1', 9).request('GET', '/')",
+    "a thread": "t = Thread(target=getaddrinfo, args=('localhost', 9)); call = t.run; call()",
+}
+NETWORK = """
+import urllib3
+from http.client import HTTPConnection
+from socket import SOCK_DGRAM, create_connection, getaddrinfo, socket
+from urllib.request import urlopen
+"""
+
+
+@pytest.mark.parametrize("way", CONNECTIONS)
+def test_a_module_of_the_package_that_connects_is_found(way: str, tmp_path: Path) -> None:
+    names: dict[str, Any] = {}
+    exec(NETWORK, names)
+    found = run(CONNECTIONS[way], "use/toy.py", tmp_path, **names)
+    assert found
+    assert all(line.startswith("use/toy.py:1 calls ") for line in found)
+
+
+@pytest.mark.parametrize("module", ["read/sparql/endpoint.py", "use/export/postgres.py"])
+def test_fetch_and_the_export_to_postgresql_may_connect(module: str, tmp_path: Path) -> None:
+    names: dict[str, Any] = {}
+    exec(NETWORK, names)
+    assert not run(CONNECTIONS["socket.connect"], module, tmp_path, **names)
 
 
 def test_a_callback_of_a_test_may_write(tmp_path: Path) -> None:
