@@ -56,10 +56,10 @@ FORMATS = ("csv", "parquet", "npy", "word2vec", "safetensors", "projector", "atl
 CALLS = "connect,bind,listen,sendto,sendmsg,sendmmsg"
 
 
-def _available(*command: str) -> bool:
+def _available(folder: Path, *command: str) -> bool:
     if not shutil.which(command[0]):
         return False
-    return subprocess.run([*command, "true"], capture_output=True).returncode == 0
+    return subprocess.run([*command, "true"], cwd=folder, capture_output=True).returncode == 0
 
 
 @pytest.fixture
@@ -74,9 +74,9 @@ def folder(tmp_path: Path) -> Path:
 def test_commands_make_no_connection_and_need_none(folder: Path, figure: Figure) -> None:
     unshare = ("unshare", "--map-root-user", "--net")
     strace = ("strace", "-f", "-qq", "--seccomp-bpf", "-e", f"trace={CALLS}", "-o", "trace")
-    if not _available(*strace):
+    if not _available(folder, *strace):
         pytest.skip("strace is not available here")
-    before = (*unshare, *strace) if _available(*unshare, *strace) else strace
+    before = (*unshare, *strace) if _available(folder, *unshare, *strace) else strace
     command = [*before, sys.executable, "-c", f"FORMATS = {FORMATS}{COMMANDS}"]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
