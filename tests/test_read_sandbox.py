@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import secrets
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from pyke.config import Config
 from pyke.core import inputs, system
 from pyke.core.progress import Progress
 from pyke.errors import DataError, SyntaxProblem
+from pyke.graph.batches import TRIPLES
 from pyke.graph.graph import Census
 from pyke.read import child, find, tokenize
 from pyke.read.oxigraph import MAX_DEPTH
@@ -403,6 +406,62 @@ def test_a_parser_out_of_memory_is_an_error_however_it_stops(
     path = written(tmp_path / f"x{extension}", content)
     with pytest.raises(DataError, match=re.escape(str(path))):
         read(path)
+
+
+def test_one_child_process_reads_all_documents_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[str] = []
+    start = child.ParserProcess._start
+
+    def counted(parser: child.ParserProcess) -> subprocess.Popen[bytes]:
+        starts.append("")
+        return start(parser)
+
+    monkeypatch.setattr(child.ParserProcess, "_start", counted)
+    good = "<http://e/a> <http://e/b> <http://e/c> ."
+    texts = {"1.ttl": good, "2.rdf": "<", "3.jsonld": "[}", "4.rdf": xml(about("x")), "5.trig": "{"}
+    paths = [written(tmp_path / name, text) for name, text in texts.items()]
+    paths += [written(tmp_path / "6.rdf", xml("<e:C><e:p>" * 9_000)), tmp_path / "1.ttl"]
+    reading = read(*paths, on_error="skip")
+    triple = ("http://e/a", "http://e/b", "http://e/c")
+    assert (len(starts), reading.census.errors, reading.nodes.count(triple)) == (1, 4, 2)
+    crash = written(tmp_path / "7.ttl", NESTED["closed"])
+    large = written(tmp_path / "8.rdf", xml("<e:C><e:p>" * 900_000))
+    assert read(crash, large, *paths, on_error="skip").nodes.count(triple) == 2
+    assert len(starts) == 4
+
+
+@pytest.mark.parametrize("share", [0.001, 0.5])
+def test_a_sample_of_a_document_ends_its_child_process(share: float, tmp_path: Path) -> None:
+    line = "<http://e/a> <http://e/b> <http://e/c> .\n"
+    paths = [written(tmp_path / f"{i}.ttl", line * count) for i, count in enumerate((90_000, 9))]
+    documents = find.find_documents(paths)
+    found = sum(
+        int(batch.state[TRIPLES])
+        for batch in tokenize.read_batches(documents, Config(), Census(), Progress(), share)
+    )
+    assert 9 < found < 90_009
+    assert not _children()
+
+
+def test_time_to_receive_a_long_line_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import sys; write = sys.stdout.buffer.write; text = b'x' * 65536\n"
+        "for _ in range(1000): write(b'T' + len(text).to_bytes(4) + text)\n"
+        "write(b'T' + (1).to_bytes(4) + b'\\n' + b'E' + bytes(4))"
+    )
+
+    def start(_: child.ParserProcess) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-I", "-c", code]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    monkeypatch.setattr(child.ParserProcess, "_start", start)
+    with child.ParserProcess(Config()) as parser:
+        began = time.process_time()
+        blocks = list(parser.parse(io.BytesIO(), "TURTLE", lambda *_: None))
+        assert time.process_time() - began < 2
+    assert [len(block) for block in blocks] == [1000 * 65536 + 1]
 
 
 def test_no_child_process_remains_after_reading(tmp_path: Path) -> None:

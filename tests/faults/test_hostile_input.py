@@ -52,7 +52,7 @@ def _read_mutants(folder: Path, seed: int, documents: int) -> None:
     refused, slowest = 0, 0.0
     try:
         for _ in range(0, documents, AT_ONCE):
-            paths = []
+            paths: list[Path] = []
             for suffix, text in rng.choices(originals, k=AT_ONCE):
                 for _ in range(rng.randrange(1, 4)):
                     text = mutated(text, rng)

@@ -29,8 +29,8 @@ FREE_BYTES = 64 << 20  # of N-Quads above this ratio; small documents may be ver
 class ParserProcess:
     """Context manager: a child process that parses the documents of a run, one at a time.
 
-    A document that it refuses, and one that crashes it, ends the child. The next document starts
-    another one. All documents share an allowance for the length of their N-Quads.
+    A large document that it refuses, and one that crashes it, ends the child. The next document
+    starts another one. All documents share an allowance for the length of their N-Quads.
     """
 
     def __init__(self, config: Config) -> None:

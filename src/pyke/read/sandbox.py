@@ -21,6 +21,7 @@ from pyke.core.system import limit_memory
 
 TEXT, PROBLEM, END = b"T", b"P", b"E"
 LENGTH = 4  # bytes of the length of a frame
+MAX_SKIPPED = 1 << 20  # bytes after an error; another process starts sooner than it reads more
 FRAME = 1 << 19  # bytes of text to send at once, about
 
 MAX_XML_DEPTH = 1000
@@ -204,6 +205,12 @@ class _Document:
         """All bytes that were not read yet."""
         return b"".join(iter(self.read, b""))
 
+    def skip(self, size: int) -> bool:
+        """Whether the document ends within the next `size` bytes, which are skipped."""
+        while size > 0 and (data := self.read()):
+            size -= len(data)
+        return self._ended
+
 
 def write_frame(pipe: Any, kind: bytes, content: bytes | memoryview = b"") -> None:
     """Write a frame of standard output."""
@@ -279,28 +286,25 @@ def _parse(document: _Document, form: str, base: str | None, lenient: bool) -> N
 
 
 def main(memory: str) -> int:
-    """Parse the documents on standard input; a refused one ends the process."""
+    """Parse the documents on standard input. The process ends if a large one is refused."""
     from pyke.read.oxigraph import out_of_memory
 
     limit_memory(int(memory))
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     while request := incoming.readline():
         document = _Document(incoming)
-        refused: Refused | None = None
         try:
             _parse(document, **json.loads(request))
-        except Refused as error:
-            refused = error
-        except MemoryError as error:
-            refused = Refused(out_of_memory(error))
-        if refused:
+        except Refused as refused:
             _write_problem(str(refused), refused.line)
-        else:
-            document.rest()
-        write_frame(outgoing, END, b"stop" if refused else b"")
+        except MemoryError as error:
+            _write_problem(out_of_memory(error))
         outgoing.flush()
-        if refused:
-            return 3
+        ended = document.skip(MAX_SKIPPED)
+        write_frame(outgoing, END, b"" if ended else b"stop")
+        outgoing.flush()
+        if not ended:
+            break
     return 0
 
 
