@@ -27,8 +27,8 @@ TEXTS = (
 )  # fmt: skip
 PATHS = (
     "folder", "out", "missing/x", "missing.nt", "/", ".", "..", "g.nt", "empty", "x.csv", "x.html",
-    "x.svg", "x.nt", "folder/[/].csv", "folder/\udcff.csv", "/dev/null", "/dev/full",
-    "/proc/self/mem",
+    "x.svg", "x.nt", "x" * 300 + ".html", "folder/[/].csv", "folder/\udcff.csv", "/dev/null",
+    "/dev/full", "/proc/self/mem",
 )  # fmt: skip
 SMALL = ("--dimensions", "3", "--max-iterations", "3")
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -101,6 +101,8 @@ def test_absurd_values_have_a_documented_exit_code(
         (("plot", "out", "-o", "p.html", "--labels", "9" * 23), 2, "--labels is 999"),
         (("plot", "out", "-o", "p.svg", "--title", "\udcff"), 0, ""),
         (("fetch", "http://e/", "-o", "f.nt", "--query", "/dev/zero"), 66, "too large for a query"),
+        (("evaluate", "x" * 300), 66, "xxx"),
+        (("lubm", "1", "-o", "/"), 73, "cannot replace /"),
         (("embed", "g.nt", "-o", "folder/[/]", "--dimensions", "3"), 0, ""),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else None,

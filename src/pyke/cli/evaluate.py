@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import isfile, join
 from pathlib import Path
 from typing import Annotated
 
@@ -57,7 +58,7 @@ def evaluate(
 
     if report:
         check_report(report, force)
-    is_embedding = len(inputs) == 1 and (Path(inputs[0]) / "manifest.json").is_file()
+    is_embedding = len(inputs) == 1 and isfile(join(inputs[0], "manifest.json"))
     if is_embedding:
         _refuse_settings(inputs[0], settings, held_out)
     measures = evaluate.Measures(

@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pyke.core.system import process_exists
+from pyke.errors import OutputExists
 
 WRITING, REPLACED = "writing", "replaced"  # a new output; an old one that was moved aside
 
 
 def temporary_name(target: Path, kind: str) -> Path:
     """A name beside a target. Its last part is a checksum: no file of a user is named like this."""
+    if not target.name:
+        raise OutputExists(f"cannot replace {target}; choose a name below it")
     stem = f".{target.name}.{kind}-{os.getpid()}-{secrets.token_hex(4)}"
     return target.with_name(f"{stem}-{_checksum(stem)}")
 

@@ -229,7 +229,7 @@ def _settings(inputs: Inputs, config: Config, setup: Setup) -> dict[str, Any]:
 
 def _stored_rows(path: Path, settings: dict[str, Any]) -> dict[str, Row]:
     """The rows of an earlier comparison with the same settings."""
-    if not path.exists():
+    if not os.path.exists(path):
         return {}
     try:
         found = json.loads(path.read_bytes())
