@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from injection import Faults, Module, Watched, inject
 from pyke.core import files, inputs, system
 from pyke.core.stored import MANIFEST, read_manifest
 from pyke.core.temporary import temporary_name
@@ -50,101 +51,8 @@ def leftover(target: Path, kind: str = "writing") -> Path:
         return temporary_name(target, kind)
 
 
-def raising(number: int) -> Any:
-    raise OSError(number, os.strerror(number))
-
-
 def void(_: object) -> None:
     """Ignore the result of a call."""
-
-
-class Faults:
-    """Counts the calls that can fail on a full disk, and makes the n-th one fail."""
-
-    def __init__(self, at: int, number: int = errno.ENOSPC) -> None:
-        self.at, self.number, self.calls, self.failed = at, number, 0, ""
-
-    def watch(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(*arguments: Any, **named: Any) -> Any:
-            self.calls += 1
-            if self.calls == self.at:
-                self.failed = name
-                raising(self.number)
-            return call(*arguments, **named)
-
-        return watched
-
-    def open(self, path: Any, mode: str = "r", **named: Any) -> Any:
-        """open() that returns a file with a watched write()."""
-        file = self.watch("open", io.open)(path, mode, **named)
-        return _Watched(self, file) if "w" in mode else file
-
-    def exchange(self, *arguments: Any) -> int:
-        """renameat2(), which reports errors through errno."""
-        self.calls += 1
-        if self.calls == self.at:
-            self.failed = "exchange"
-            ctypes.set_errno(self.number)
-            return -1
-        return int(ctypes.CDLL(None, use_errno=True).renameat2(*arguments))
-
-
-class _Watched:
-    """A file with a watched write()."""
-
-    def __init__(self, faults: Faults, file: Any) -> None:
-        self._file = file
-        self.write = faults.watch("write", file.write)
-        self.fileno = file.fileno
-
-    def __enter__(self) -> _Watched:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-
-class _Module:
-    """A module with some functions replaced, for one importer only; cleaning up is not affected."""
-
-    def __init__(self, module: Any, **replaced: Any) -> None:
-        self._module = module
-        self.__dict__.update(replaced)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
-
-
-@pytest.fixture
-def inject(monkeypatch: pytest.MonkeyPatch) -> Callable[[Faults, Callable[[], None]], None]:
-    """Run a function with injected faults."""
-    real_os, c_function = os, system._c_function
-
-    def run(faults: Faults, work: Callable[[], None]) -> None:
-        def injected(name: str) -> Any:
-            return faults.exchange if name == "renameat2" else c_function(name)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                files,
-                "os",
-                _Module(
-                    real_os,
-                    **{
-                        name: faults.watch(name, getattr(real_os, name))
-                        for name in ("open", "fsync", "rename", "replace")
-                    },
-                ),
-            )
-            patch.setattr(files, "open", faults.open, raising=False)
-            patch.setattr(system, "_c_function", injected)
-            patch.setattr(Path, "mkdir", faults.watch("mkdir", Path.mkdir))
-            work()
-
-    return run
-
-
-Inject = Callable[[Faults, Callable[[], None]], None]
 
 
 def test_the_manifest_of_a_directory_has_sizes_and_hashes(
@@ -203,7 +111,7 @@ def _with_old(place: Path, replace: bool) -> dict[str, bytes]:
 @pytest.mark.parametrize("replace", [False, True], ids=["new", "replaced"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT], ids=errno.errorcode.get)
 def test_if_any_call_fails_the_old_output_stays_unchanged(
-    replace: bool, number: int, tmp_path: Path, inject: Inject
+    replace: bool, number: int, tmp_path: Path
 ) -> None:
     failed = set()
     for n in itertools.count(1):
@@ -249,7 +157,7 @@ def test_without_exchange_a_failed_rename_restores_the_old_output(
         place = tmp_path / f"{n}"
         before = _with_old(place, True)
         faults = Faults(n)
-        monkeypatch.setattr(files, "os", _Module(os, rename=faults.watch("rename", os.rename)))
+        monkeypatch.setattr(files, "os", Module(os, rename=faults.watch("rename", os.rename)))
         try:
             files.write_directory(place / "out", NEW, {"generation": "new"}, True)
         except WriteError:
@@ -266,7 +174,7 @@ def test_a_partial_write_is_continued(tmp_path: Path, monkeypatch: pytest.Monkey
         file = io.open(path, mode, **named)  # noqa: UP020, SIM115
         if "w" not in mode:
             return file
-        watched = _Watched(Faults(0), file)
+        watched = Watched(Faults(0), file)
         watched.write = lambda data: file.write(bytes(data)[:3])
         return watched
 
@@ -278,9 +186,7 @@ def test_a_partial_write_is_continued(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("existing", [False, True])
-def test_a_file_is_written_completely_or_not_at_all(
-    existing: bool, tmp_path: Path, inject: Inject
-) -> None:
+def test_a_file_is_written_completely_or_not_at_all(existing: bool, tmp_path: Path) -> None:
     for n in itertools.count(1):
         place = tmp_path / f"{n}"
         place.mkdir()
@@ -302,7 +208,7 @@ def test_a_file_is_written_completely_or_not_at_all(
 @pytest.mark.parametrize("existing", [False, True])
 @pytest.mark.parametrize("name", ["x.nt", "x.nt.gz"])
 def test_a_stream_is_written_completely_or_not_at_all(
-    name: str, existing: bool, tmp_path: Path, inject: Inject
+    name: str, existing: bool, tmp_path: Path
 ) -> None:
     for n in itertools.count(1):
         place = tmp_path / f"{n}"
@@ -570,6 +476,12 @@ def test_a_directory_of_a_user_does_not_become_a_work_directory(tmp_path: Path) 
     assert (tmp_path / ".out.pyke" / "thesis.txt").exists()
 
 
+def test_a_work_directory_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / ".out.pyke").symlink_to(tmp_path / "missing" / "directory")
+    with pytest.raises(WriteError), files.work_directory(tmp_path / "out"):
+        pass
+
+
 def test_a_failed_run_releases_its_lock(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), files.work_directory(tmp_path / "out"):
         raise ZeroDivisionError
@@ -602,9 +514,7 @@ def test_the_lock_of_another_process_ends_with_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", ["open", "mkdir"])
-def test_a_full_disk_is_reported_for_a_work_directory(
-    call: str, tmp_path: Path, inject: Inject
-) -> None:
+def test_a_full_disk_is_reported_for_a_work_directory(call: str, tmp_path: Path) -> None:
     def work() -> None:
         with files.work_directory(tmp_path / "out"):
             pass

@@ -31,6 +31,7 @@ from pyke.errors import DamagedStore, OutputExists, PykeError, WriteError
 
 WRITE_BYTES = 8 << 20  # per call
 _LOCK = "lock"
+_ATTEMPTS = 100  # to lock, while other runs end
 _MARKS = ("pyke-embedding", "pyke-vectors", "tensorflow-projector")  # of directories
 
 Content = NDArray[Any] | Block | Iterable[Block]
@@ -189,6 +190,8 @@ def _exchange(new: Path, old: Path) -> None:
     except OSError:
         os.rename(aside, old)
         raise
+    with suppress(OSError):  # a power cut must not undo the renames after the old files are gone
+        _sync_directory(old.parent)
     shutil.rmtree(aside, ignore_errors=True)
 
 
@@ -277,6 +280,8 @@ def work_directory(output: Path) -> Iterator[Path]:
             f"another run is writing {output}; wait until it ends or choose another output"
         )
     try:
+        with _write_errors(path):
+            _sync_directory(path)  # after a power cut, the lock shows whose directory it is
         _remove_leftovers(output)
         yield path
         _remove_work(path)
@@ -293,23 +298,25 @@ def _locked(path: Path) -> int | None:
     A run that ends removes its lock file. A lock on a removed file locks out nobody, so the file
     must still have its name after it was locked.
     """
-    while True:
-        path.mkdir(parents=True, exist_ok=True)
-        if (found := os.listdir(path)) and _LOCK not in found:
-            raise OutputExists(f"{path} exists and is not a work directory of PYKE; remove it")
+    for attempt in range(_ATTEMPTS):
+        lock = None
         try:
+            path.mkdir(parents=True, exist_ok=True)
+            if (found := os.listdir(path)) and _LOCK not in found:
+                raise OutputExists(f"{path} exists and is not a work directory of PYKE; remove it")
             lock = os.open(path / _LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
-        except FileNotFoundError:  # a run that ended has just removed the directory
-            continue
-        try:
             if not try_lock(lock):
                 os.close(lock)
                 return None
             if os.path.samestat(os.stat(path / _LOCK), os.fstat(lock)):
                 return lock
-        except FileNotFoundError:
-            pass
-        os.close(lock)
+        except (FileNotFoundError, FileExistsError) as error:
+            # A run that ends has removed the lock or the directory meanwhile: try again.
+            if isinstance(error, OutputExists) or attempt == _ATTEMPTS - 1:
+                raise
+        if lock is not None:
+            os.close(lock)
+    return None
 
 
 def _remove_work(path: Path, only_if_empty: bool = False) -> None:
@@ -318,6 +325,8 @@ def _remove_work(path: Path, only_if_empty: bool = False) -> None:
         for entry in path.iterdir():
             if entry.name != _LOCK and not only_if_empty:
                 remove(entry)
+        with suppress(OSError):
+            _sync_directory(path)
         if os.listdir(path) == [_LOCK]:
             (path / _LOCK).unlink()
             path.rmdir()
