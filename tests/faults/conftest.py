@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -26,6 +29,21 @@ def times(short: int, long: int) -> int:
 def rng(request: pytest.FixtureRequest) -> random.Random:
     """Random numbers of this test."""
     return random.Random(f"{SEED} {request.node.name}")
+
+
+@contextmanager
+def memory_folder(otherwise: Path) -> Iterator[Path]:
+    """A directory in memory where possible, as a small run mostly waits for the disk."""
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if memory.is_dir() else otherwise) as path:
+        yield Path(path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A directory as `memory_folder`."""
+    with memory_folder(tmp_path) as path:
+        yield path
 
 
 @pytest.fixture

@@ -10,14 +10,26 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pyke import cli
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["faults.warm"])
+_context.set_forkserver_preload(["faults.warm", "faults.runs"])
+
+
+@cache
+def _start_server() -> None:
+    """Start the server; Python 3.11 does not pass the import path to it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+        forkserver.ensure_running()
 
 
 def start(*arguments: str | Path, errors: Path | None = None) -> BaseProcess:
@@ -27,8 +39,12 @@ def start(*arguments: str | Path, errors: Path | None = None) -> BaseProcess:
 
 def call(function: Callable[..., None], *arguments: Any) -> BaseProcess:
     """Start a function in a process of its own."""
+    _start_server()
     process = _context.Process(target=function, args=arguments)
-    process.start()
+    with pytest.MonkeyPatch.context() as patch:  # the process would import pytest again
+        patch.setattr(sys.modules["__main__"], "__spec__", None)
+        patch.delattr(sys.modules["__main__"], "__file__", raising=False)
+        process.start()
     return process
 
 

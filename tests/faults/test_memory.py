@@ -67,7 +67,7 @@ def test_the_peak_stays_below_the_budget_and_no_budget_changes_a_bit(
 def test_without_memory_a_run_ends_with_an_error_of_ours(tmp_path: Path, figure: Figure) -> None:
     graph = tmp_path / "graph.nt"
     graph.write_text(random_graph(20_000))
-    steps = times(4, 50)
+    steps = times(3, 50)
     codes: dict[int, int] = {}
     for step in range(steps):
         limit = SMALLEST + (LARGEST - SMALLEST) * step // (steps - 1)
