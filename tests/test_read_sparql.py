@@ -45,7 +45,8 @@ from pyke.errors import (
     PykeError,
     UsageError,
 )
-from pyke.read.sparql import endpoint
+from pyke.read import child
+from pyke.read.sparql import endpoint, pages
 from pyke.read.sparql.fetch import Fetched, fetch
 
 MORE = FAMILY.replace("http://e/", "http://more/")
@@ -120,6 +121,7 @@ class Bad(ThreadingHTTPServer):
         self.planned: list[Reply] = []
         self.always: Reply | None = None
         self.change: Callable[[str], str] = str
+        self.counts: bytes | None = None  # instead of the answer to a counting query
         self.pages: list[str] = []  # queries
         self.headers: list[Any] = []
         self.scheme = "http"
@@ -146,6 +148,9 @@ class Handler(BaseHTTPRequestHandler):
             reply = (
                 self.server.planned.pop(0) if self.server.planned else self.server.always or forward
             )
+        elif self.server.counts is not None:
+            self.send(200, "application/sparql-results+json", self.server.counts)
+            return
         reply(self, query)
 
     def send(
@@ -902,6 +907,104 @@ def test_a_large_answer_is_refused_compressed_or_not(
         )
         with pytest.raises(DataError, match="larger than 1 MiB"):
             get(bad.query, tmp_path / "g.nt")
+
+
+NESTED = b"<http://e/a> <http://e/p> " + b"<<( <http://e/a> <http://e/p> " * 30_000
+NESTED += b"<http://e/a>" + b" )>>" * 30_000 + b" .\n"
+RDF_XML = (
+    b"<!DOCTYPE rdf:RDF [%s]>"
+    b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">%s'
+)
+BOMBS = {
+    "nested triple terms": ("application/n-triples", NESTED, "the parser crashed"),
+    "nested triple terms in Turtle": ("text/turtle", NESTED, "the parser crashed"),
+    "long prefix": (
+        "text/turtle",
+        b"@prefix p: <http://e/" + b"a" * 10_000 + b"> .\n" + b"p:a p:b p:c .\n" * 200,
+        "more than 256 times as long",
+    ),
+    "entities": (
+        "application/rdf+xml",
+        RDF_XML % (b'<!ENTITY a "b"><!ENTITY b "&a;&a;">', b""),
+        "contains other entities",
+    ),
+    "entities in a comment": (
+        "application/rdf+xml",
+        RDF_XML % (b'<!-- <!ENTITY a "b"> -->', b'<e:a rdf:about="http://e/a"/></rdf:RDF>'),
+        "<!ENTITY occurs 1 times but declares 0",
+    ),
+    "nested elements": (
+        "application/rdf+xml",
+        RDF_XML % (b"", b"<e:a><e:p>" * 2000),
+        "nested deeper than 1000",
+    ),
+}
+
+
+@pytest.mark.parametrize(("media_type", "body", "message"), BOMBS.values(), ids=BOMBS)
+def test_a_malicious_answer_is_refused(
+    bad: Bad,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    media_type: str,
+    body: bytes,
+    message: str,
+) -> None:
+    monkeypatch.setattr(child, "FREE_BYTES", 1 << 20)
+    bad.always = lambda handler, _: handler.send(200, media_type, body)
+    with pytest.raises(DataError, match=message):
+        get(bad.query, tmp_path / "g.nt", max_triples=1, retries=1, on_error="skip")
+
+
+def test_an_answer_that_is_large_as_n_triples_is_refused(
+    bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "MAX_ANSWER", 1 << 20)
+    body = b"@prefix p: <http://e/" + b"a" * 1000 + b"> .\n" + b"p:a p:b p:c .\n" * 1000
+    bad.always = lambda handler, _: handler.send(200, "text/turtle", body)
+    with pytest.raises(DataError, match="larger than 1 MiB as N-Triples"):
+        get(bad.query, tmp_path / "g.nt", max_triples=1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 60_000,
+        b'{"a":' * 10_000,
+        b" " * (1 << 17),
+        b'{"results": {"bindings": [{"n": {"value": "-1"}}]}}',
+        b'{"results": {"bindings": [{"n": {"value": "%s"}}]}}' % (b"9" * 5000),
+        b'{"results": {"bindings": [{}]}}',
+        b'{"results": {"bindings": [{"n": [1]}]}}',
+        b'{"results": [1]}',
+        b"\xff",
+    ],
+    ids=lambda body: body[:24].decode(errors="replace"),
+)
+def test_a_malicious_count_is_ignored(bad: Bad, tmp_path: Path, body: bytes) -> None:
+    bad.counts = body
+    recorder = Recorder()
+    fetched = get(bad.query, tmp_path / "g.nt", progress=recorder)
+    assert (fetched.triples, fetched.expected) == (LINES, None)
+    assert recorder.notes[0].startswith(
+        "The endpoint cannot count its triples: cannot read a count"
+    )
+
+
+def test_blank_nodes_in_triple_terms_and_text_that_looks_like_them(
+    bad: Bad, tmp_path: Path
+) -> None:
+    body = (
+        b"_:a <http://e/p> <<( _:a <http://e/_:x> _:b.c )>> .\n"
+        b'_:b.c <http://e/p> "_:a \\" _:a"@en .\n'
+    )
+    bad.planned = [lambda handler, _: handler.send(200, "application/n-triples", body)]
+    fetched = get(bad.query, tmp_path / "g.nt", max_triples=2)
+    assert fetched.blank_nodes == 2
+    assert text_of(tmp_path / "g.nt") == (
+        b"_:page1_a <http://e/p> <<( _:page1_a <http://e/_:x> _:page1_b.c )>> .\n"
+        b'_:page1_b.c <http://e/p> "_:a \\" _:a"@en .\n'
+    )
 
 
 def test_an_unreachable_endpoint_is_an_error(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def _parse(document: _Document, form: str, base: str | None, lenient: bool) -> N
     source: Any = document
 
     def handle_error(error: SyntaxError) -> None:
-        if form in ("TURTLE", "TRIG"):
+        if form in ("TURTLE", "TRIG", "N_TRIPLES"):
             _write_problem(str(error), error.lineno or 0)
             return
         # The other parsers cannot continue after an error.

@@ -18,6 +18,7 @@ from functools import partial
 
 from pyke.core.progress import Progress
 from pyke.errors import DataError, EmptyGraph, NoInput
+from pyke.read.child import ParserProcess
 from pyke.read.sparql.endpoint import Answer, Endpoint, TemporaryError
 from pyke.read.sparql.kept_pages import KeptPages
 from pyke.read.sparql.options import FetchOptions
@@ -39,10 +40,11 @@ class Download:
         query: Query,
         options: FetchOptions,
         kept: KeptPages,
+        parser: ParserProcess,
         progress: Progress,
     ) -> None:
         self._endpoint, self._query, self._options = endpoint, query, options
-        self._kept, self._progress = kept, progress
+        self._kept, self._parser, self._progress = kept, parser, progress
         self._last: Page | None = None
         self._last_limit = 0
         self._distinct = -1  # triples, at the last check for repeats
@@ -167,7 +169,7 @@ class Download:
     def _read(self, answer: Answer) -> Page:
         number = self._kept.tally.pages + 1
         place = f"{self._endpoint.name}, page {number}"
-        return read_page(answer, place, number, self._options, self._query.marked)
+        return read_page(answer, self._parser, place, number, self._options, self._query.marked)
 
     def _note(self, page: Page) -> None:
         """Note skipped lines, and once that the page before was shorter than requested."""

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyke.config import Config
 from pyke.core import files, inputs
 from pyke.core.progress import Progress
 from pyke.errors import DataError, Interrupted, NoInput, UsageError
+from pyke.read.child import ParserProcess
 from pyke.read.sparql.download import Download
 from pyke.read.sparql.endpoint import Endpoint
 from pyke.read.sparql.kept_pages import KeptPages
@@ -82,8 +84,8 @@ def fetch(
         fingerprint = _fingerprint(source.url, query.text, wanted.graphs, wanted.keep_blank_labels)
         kept = KeptPages(work, fingerprint, resume, force, wanted.keep_blank_labels)
         resumed_from = kept.tally.pages
-        with _resume_advice(kept):
-            download = Download(source, query, wanted, kept, progress)
+        with _resume_advice(kept), ParserProcess(Config()) as parser:
+            download = Download(source, query, wanted, kept, parser, progress)
             expected = download.fetch_all()
             repeats = download.check_repeats()
             progress.stage("writing", kept.tally.pages, "pages")
