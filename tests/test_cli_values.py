@@ -102,6 +102,7 @@ def test_absurd_values_have_a_documented_exit_code(
         (("plot", "out", "-o", "p.svg", "--title", "\udcff"), 0, ""),
         (("fetch", "http://e/", "-o", "f.nt", "--query", "/dev/zero"), 66, "too large for a query"),
         (("evaluate", "x" * 300), 66, "xxx"),
+        (("tune", "g.nt", "--trials", "9" * 23), 2, "--trials is 999"),
         (("lubm", "1", "-o", "/"), 73, "cannot replace /"),
         (("embed", "g.nt", "-o", "folder/[/]", "--dimensions", "3"), 0, ""),
     ],

@@ -285,7 +285,7 @@ class _Half:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("--trials", "0"), 2, "is 0; it must be at least 1"),
+        (("--trials", "0"), 2, "is 0; it must be from 1 to 100,000"),
         (("--held-out", "0"), 2, "between 0 and 1"),
         (("--held-out", "1"), 2, "between 0 and 1"),
         (("--mu", "0"), 2, "at least 1"),

@@ -37,6 +37,7 @@ SPACE = {
     "energy_release": Bounds(0.01, 0.2, False),
     "dimensions": Bounds(10, 100, True),
 }
+MAX_TRIALS = 100_000
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,8 @@ def tune(
     >>> len(found.trials)
     2
     """
-    if trials < 1:
-        raise UsageError(f"`trials` is {trials}; it must be at least 1")
+    if not 1 <= trials <= MAX_TRIALS:
+        raise UsageError(f"`trials` is {trials}; it must be from 1 to {MAX_TRIALS:,}")
     config, progress = config or Config(), progress or Progress()
     points = settings(trials, config.seed)
     graph = read_typed_graph(inputs, config, progress)
