@@ -20,9 +20,9 @@ MAX_MEMORY = 4 << 30  # bytes of a child
 MIN_MEMORY = 256 << 20
 PIECE = 1 << 16  # bytes that the child gets at once
 
-# N-Quads repeat namespaces that other syntaxes abbreviate: usually 2 to 10 bytes per byte, and 130
-# for a list of one-digit numbers.
-MAX_EXPANSION = 256
+# N-Quads repeat namespaces that other syntaxes abbreviate: usually 2 to 10 bytes per byte, 65 for
+# lists of short numbers, and thousands if a prefix stands for a very long IRI.
+MAX_EXPANSION = 100
 FREE_BYTES = 64 << 20  # of N-Quads above this ratio; small documents may be very repetitive
 
 
