@@ -252,6 +252,12 @@ def test_a_method_that_exceeds_the_time_limit_has_a_star(typed: Path, tmp_path: 
     assert rows_in(kept)["random"]["status"] == TIME_LIMIT
 
 
+def test_rows_of_a_file_whose_name_is_not_utf8_are_kept(typed: Path, tmp_path: Path) -> None:
+    odd = Path(shutil.copy(typed, os.fsdecode(os.fsencode(tmp_path) + b"/gr\xfcn.nt")))
+    compare(odd, CONFIG, NO_TIME, tmp_path / "comparison.json")
+    assert set(rows_in(tmp_path / "comparison.json")) == {"pyke", "random"}
+
+
 def test_scores_from_before_the_time_limit_are_shown(
     typed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

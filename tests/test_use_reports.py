@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -169,6 +170,12 @@ def test_the_extension_determines_the_format(tmp_path: Path, name: str) -> None:
             "pdf": b"%PDF",
         }[name[2:].lower()]
     )
+
+
+def test_a_report_on_a_file_whose_name_is_not_utf8_is_written(tmp_path: Path) -> None:
+    title = os.fsdecode(b"gr\xfcn.nt")
+    write_report(tmp_path / "a.html", title, [TABLE], figures.scores_over_mu(SCORES))
+    assert r"gr\udcfcn.nt" in (tmp_path / "a.html").read_text()
 
 
 @pytest.mark.parametrize("name", ["a.xyz", "a.jpg", "a.json"])

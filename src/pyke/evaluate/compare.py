@@ -139,7 +139,9 @@ def compare(
             if rows_file is not None:  # store each row before the next method starts
                 others = tuple(row for method, row in rows.items() if method not in methods)
                 content = Comparison(title, settings, done + others).as_dict()
-                write_file(rows_file, json.dumps(content, indent=1, ensure_ascii=False).encode())
+                text = json.dumps(content, indent=1, ensure_ascii=False)
+                # A file name that is not UTF-8 has lone surrogates: JSON keeps them as \udcXX.
+                write_file(rows_file, text.encode("utf-8", "backslashreplace"))
     return Comparison(title, settings, done)
 
 

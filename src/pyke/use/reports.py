@@ -56,7 +56,7 @@ def check_report(path: Path, force: bool) -> None:
 def write_report(path: Path, title: str, tables: Sequence[Table], figure: Any) -> None:
     """Write a page (.html) or the figure (.png, .svg, .pdf); an existing file is replaced."""
     if path.suffix.lower() in PAGES:
-        write_file(path, page(title, tables, figure).encode())
+        write_file(path, page(title, tables, figure).encode("utf-8", "backslashreplace"))
     else:
         draw_to(figure, path)
 
