@@ -40,7 +40,7 @@ def complete(graph: Path) -> tuple[str, float]:
 def _killed(rng: random.Random, seconds: float, *arguments: str | Path) -> bool:
     """Start a command and kill it at a random moment; whether it was still running."""
     child = start(*arguments)
-    child.join(rng.uniform(0, seconds))
+    child.join(rng.uniform(0, seconds / 3))
     child.kill()
     child.join()
     return child.exitcode == -signal.SIGKILL
@@ -56,16 +56,15 @@ def test_a_killed_run_resumes_to_the_same_bits(
     expected, seconds = complete
     kills = times(8, 200)
     out = folder / "out"
-    in_time = 0
-    for _ in range(kills):
-        in_time += _killed(rng, seconds, "embed", graph, "-o", out, *SETTINGS)
+    killed = 0
+    while killed < kills:  # some runs end before they are killed
+        killed += _killed(rng, seconds, "embed", graph, "-o", out, *SETTINGS)
         if not out.exists():
             assert run("embed", graph, "-o", out, "--resume", *SETTINGS) == 0
         assert content(out) == expected
         assert hidden(folder) == []
         store.verify(out)
         remove(out)
-    assert in_time > kills / 2, "most runs ended before they were killed"
     figure("F1", f"{kills} kills at random moments: {kills} resumed to the same bits, 0 lost")
 
 
@@ -121,16 +120,15 @@ def test_a_signal_ends_a_run_soon_with_a_checkpoint(
     signals = times(4, 50)
     sent, longest = 0, 0.0
     out = folder / "out"
-    while sent < signals:
+    while sent < signals:  # some runs end before they get a signal
         child = start("embed", graph, "-o", out, *SETTINGS)
-        child.join(rng.uniform(0.2, 0.9) * seconds)
+        while not (folder / ".out.pyke").exists() and child.exitcode is None:
+            child.join(0.001)  # until the command has started
+        child.join(rng.uniform(0, seconds / 3))
         began = time.monotonic()
         with suppress(ProcessLookupError):  # it has ended
             os.kill(child.pid or 0, number)
         child.join()
-        if child.exitcode in (-number, 1):  # the command has not started
-            assert not out.exists()
-            continue
         if child.exitcode:
             assert child.exitcode == code
             longest = max(longest, time.monotonic() - began)

@@ -18,7 +18,7 @@ BUDGETS = {"256MB": 256e6, "512MB": 512e6, "1GB": 1e9, "2GB": 2e9, "4GB": 4e9}
 GRAPHS = ["random", "iswc.nt.gz", "wordnet30.nt.gz"]
 COMMAND = (sys.executable, "-m", "pyke", "embed", "--on-error", "skip", "--json")
 REFUSED = 75
-SMALLEST, LARGEST = 1 << 30, 3 << 30
+SMALLEST, LARGEST = 200 << 20, 3 << 30
 
 
 def _embed(*arguments: str | Path, address_space: int = 0) -> tuple[int, int, str]:
@@ -75,6 +75,6 @@ def test_without_memory_a_run_ends_with_an_error_of_ours(tmp_path: Path, figure:
     assert codes[0]
     figure(
         "F7",
-        f"{steps} limits of the address space from 1 to 3 GiB: {codes[0]} runs complete, "
+        f"{steps} limits of the address space from 200 MiB to 3 GiB: {codes[0]} runs complete, "
         f"{codes.get(REFUSED, 0)} refused, 0 crashes",
     )
