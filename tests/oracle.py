@@ -437,3 +437,39 @@ def votes(graph: Sequence[Triple], vectors: dict[str, Vector], query: str, mu: i
         for s, kind in types(graph)
         if s == voter
     )
+
+
+def role_counts(graph: Iterable[Triple], term: str) -> Counter[tuple[str, str]]:
+    """n(x, r): in how many statements a term has each role, except type statements."""
+    ordinary = [(s, p, o) for s, p, o in graph if p != RDF_TYPE or is_literal(o)]
+    return Counter((p, "subject") for s, p, _ in ordinary if s == term) + Counter(
+        (p, "object") for _, p, o in ordinary if o == term
+    )
+
+
+def class_shares(graph: Sequence[Triple], subjects: Collection[str]) -> dict[str, Fraction]:
+    """Share of some subjects that have each class."""
+    found = Counter(kind for s, kind in types(graph) if s in subjects)
+    return {kind: Fraction(n, len(subjects)) for kind, n in found.items()}
+
+
+def sdtype(graph: Sequence[Triple], term: str) -> dict[str, float]:
+    """SDType's scores of classes, from all typed subjects but the term itself.
+
+    Σ n(x, r) w(r) P(c | r) / Σ n(x, r) w(r) with w(r) = Σ (P(c) − P(c | r))². If this is 0 / 0,
+    the scores are P(c).
+    """
+    others = typed_subjects(graph) - {term}
+    prior = class_shares(graph, others)
+    sums: dict[str, Fraction] = {}
+    total = Fraction(0)
+    for role, n in role_counts(graph, term).items():
+        members = {x for x in others if role in roles(graph, x)}
+        shares = class_shares(graph, members)
+        weight = n * sum((p - shares.get(kind, 0)) ** 2 for kind, p in prior.items())
+        weight = weight if members else Fraction(0)
+        total += weight
+        for kind, share in shares.items():
+            sums[kind] = sums.get(kind, Fraction(0)) + weight * share
+    scores = {kind: value / total for kind, value in sums.items()} if total else prior
+    return {kind: float(value) for kind, value in scores.items() if value > 0}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from pyke.graph.roles import (
     decode_role,
     have_type_predicate,
     occurrences,
+    role_counts_by_term,
     roles_by_term,
     states_type,
 )
@@ -44,23 +47,28 @@ def test_a_context_is_decoded_to_what_was_encoded(
 
 @given(GRAPHS, st.booleans())
 @many(150)
-def test_roles_by_term_equal_those_of_a_plain_loop(
+def test_roles_by_term_and_their_counts_equal_those_of_a_plain_loop(
     triples: list[Triple], count_literals: bool
 ) -> None:
     triples = [(s, RDF_TYPE if n % 3 == 0 else p, o) for n, (s, p, o) in enumerate(triples)]
     graph = graph_of(as_text(triples), count_literals=count_literals)
-    expected: dict[int, set[tuple[int, int]]] = {x: set() for x in range(len(graph.terms))}
+    expected: dict[int, Counter[tuple[int, int]]] = {x: Counter() for x in range(len(graph.terms))}
     for subject, predicate, other in graph.triples().tolist():
         if graph.terms[predicate] == RDF_TYPE and other != LITERAL:
             continue
-        expected[subject].add((predicate, SUBJECT))
+        expected[subject][predicate, SUBJECT] += 1
         if other != LITERAL:
-            expected[other].add((predicate, OBJECT))
-    offsets, roles = roles_by_term(graph, RDF_TYPE)
+            expected[other][predicate, OBJECT] += 1
+    offsets, roles, counts = role_counts_by_term(graph, RDF_TYPE)
+    assert [column.tolist() for column in roles_by_term(graph, RDF_TYPE)] == [
+        offsets.tolist(),
+        roles.tolist(),
+    ]
     for term, theirs in expected.items():
         found = roles[offsets[term] : offsets[term + 1]].tolist()
         assert found == sorted(found)
-        decoded = {(int(graph.predicates[p]), side) for p, side in map(decode_role, found)}
+        names = [(int(graph.predicates[p]), side) for p, side in map(decode_role, found)]
+        decoded = dict(zip(names, counts[offsets[term] : offsets[term + 1]].tolist(), strict=True))
         assert decoded == theirs
 
 

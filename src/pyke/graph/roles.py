@@ -87,16 +87,23 @@ def roles_by_term(graph: Graph, type_predicate: str) -> tuple[Offsets, Ids]:
 
     Predicates are positions in `graph.predicates`.
     """
+    offsets, roles, _ = role_counts_by_term(graph, type_predicate)
+    return offsets, roles
+
+
+def role_counts_by_term(graph: Graph, type_predicate: str) -> tuple[Offsets, Ids, Numbers]:
+    """Roles of every term as `roles_by_term` gives them, and in how many triples it has each."""
     counted, roles = ~states_type(graph, type_predicate), 2 * len(graph.predicates)
     columns = [
         column[counted] for column in (graph.subjects, graph.predicate_positions, graph.objects)
     ]
     found = [occurrences(columns, side) for side in SIDES]
-    keys = np.unique(
-        np.concatenate([one.terms.astype(np.int64) * roles + one.roles for one in found])
+    keys, counts = np.unique(
+        np.concatenate([one.terms.astype(np.int64) * roles + one.roles for one in found]),
+        return_counts=True,
     )
     offsets = np.searchsorted(keys, np.arange(len(graph.terms) + 1) * roles)
-    return offsets, (keys % roles).astype(np.int32)
+    return offsets, (keys % roles).astype(np.int32), counts
 
 
 def contexts(roles: Roles, others: Ids | int, terms: int) -> Numbers:
