@@ -134,15 +134,26 @@ def context_particles(graph: Sequence[Triple]) -> set[Particle]:
 
 def context_similarities(graph: Sequence[Triple]) -> Rows:
     """σ of a term and a role or context that is a particle; all events count in the totals."""
-    found = events(graph)
+    return similarities_of(events(graph), context_particles(graph))
+
+
+def similarities_of(
+    found: Counter[tuple[Particle, Particle]], particles: Collection[Particle]
+) -> Rows:
+    """σ of a term and a context that is a particle, over all events."""
     of_term: Counter[Particle] = Counter()
     of_context: Counter[Particle] = Counter()
     for (term, context), n in found.items():
         of_term[term] += n
         of_context[context] += n
-    particles = context_particles(graph)
     joint = {(term, context): n for (term, context), n in found.items() if context in particles}
     return _rows(joint, of_term, of_context, sum(found.values()))
+
+
+def shared_contexts(found: Iterable[tuple[Particle, Particle]]) -> set[Particle]:
+    """The contexts of events that two or more different terms have."""
+    members = Counter(context for _, context in set(found))
+    return {context for context, n in members.items() if n > 1}
 
 
 SIMILARITIES: dict[str, Callable[[Sequence[Triple]], Rows]] = {

@@ -42,6 +42,7 @@ VECTOR_KERNELS = (
     "graph/batches.py",
     "springs/_kernels.py",
     "springs/_selection.py",
+    "springs/_events.py",
     "simulation/forces.py",
     "simulation/_kernels.py",
 )
