@@ -11,6 +11,7 @@ TOOLS := $(VENV)/tools-installed
 
 # In the order of the files: those that run longest are not the last ones.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+SHARE ?= 1
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 .PHONY: demo test coverage fuzz faults browser lint docs bench baselines tools release clean
@@ -29,9 +30,10 @@ coverage:
 fuzz: $(TOOLS)
 	HYPOTHESIS_PROFILE=random $(PYTEST) -m hypothesis --hypothesis-seed=$(SEED) $(TESTS)
 
-# The long form of the tests of faults, for the figures in docs/reliability.md. Repeat a run: SEED=…
+# The long form of the tests of faults, for the figures in docs/reliability.md. It takes hours:
+# SHARE=0.1 repeats a tenth as often. Repeat a run: SEED=…
 faults: $(TOOLS)
-	PYKE_FAULTS=long PYKE_SEED=$(SEED) $(BIN)/python -m pytest -n 2 $(or $(TESTS),tests/faults)
+	PYKE_FAULTS=$(SHARE) PYKE_SEED=$(SEED) $(BIN)/python -m pytest -n 2 $(or $(TESTS),tests/faults)
 
 # Tests of pages and films need a browser and ffmpeg. Without them these tests are skipped.
 browser:

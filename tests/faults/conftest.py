@@ -1,6 +1,7 @@
 """Tests of faults. A short form runs with all tests; `make faults` runs the long form.
 
 The random choices depend on a seed, which the summary prints: `make faults SEED=7` repeats a run.
+`make faults SHARE=0.1` repeats a tenth as often as the long form.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-LONG = os.environ.get("PYKE_FAULTS") == "long"
+SHARE = float(os.environ.get("PYKE_FAULTS") or 0)  # of the long form; 0 is the short form
+LONG = SHARE > 0
 SEED = os.environ.get("PYKE_SEED", "0")
 
 Figure = Callable[[str, str], None]
 
 
 def times(short: int, long: int) -> int:
-    """How often to repeat: in the short form, and in the long one."""
-    return long if LONG else short
+    """How often to repeat, or the size of a step: in the short form, and in the long one."""
+    if not LONG:
+        return short
+    return long if long < short else max(short, round(long * SHARE))
 
 
 @pytest.fixture
