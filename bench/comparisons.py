@@ -23,7 +23,9 @@ MU, MAX_DISTANCE = 10, 0.02
 def misses_of(comparison: Comparison) -> list[str]:
     done = [row for row in comparison.rows if row.in_graph and row.held_out]
     scores = {
-        row.method: [tables.scores_of(found or {})[MU] for found in (row.in_graph, row.held_out)]
+        row.method: [
+            tables.score_at(found or {}, MU) or 0.0 for found in (row.in_graph, row.held_out)
+        ]
         for row in done
     }
     best_in, best_held = (max(score[column] for score in scores.values()) for column in (0, 1))

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from pyke.errors import Interrupted, MissingLibrary, NothingToScore, OutputExist
 from pyke.evaluate import Measures, evaluate, evaluate_held_out, rivals, tables
 from pyke.evaluate import compare as compare_module
 from pyke.evaluate.compare import FAILED, OK, TIME_LIMIT, Comparison, Row, Setup, compare
-from pyke.evaluate.rivals import builtin
+from pyke.evaluate.rivals import builtin, process
+from pyke.evaluate.rivals.process import Request, Result
 from pyke.pipeline import Run
 
 CONFIG = Config(dimensions=8)
@@ -234,6 +236,79 @@ def test_force_replaces_an_existing_comparison(kept: Path, typed: Path) -> None:
 
 
 # --------------------------------------------------------------------------------------------------
+# Methods without vectors
+# --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def direct(typed: Path) -> Comparison:
+    """A comparison of a method with vectors and two without."""
+    measures = Measures(mu=[1, 10], purity=False)
+    return compare(typed, CONFIG, Setup(["random", "springs", "prior"], measures=measures))
+
+
+def test_a_method_without_vectors_has_one_score_and_no_purity(direct: Comparison) -> None:
+    chance, springs, prior = direct.rows
+    for row in (springs, prior):
+        assert row.status == OK
+        assert row.in_graph is not None
+        assert row.held_out is not None
+        assert row.in_graph["purity"] is None
+        assert "scores" not in row.held_out["types"]
+        assert (row.peak_bytes or 0) > 10**7
+    found = [tables.score_at(row.held_out or {}, 10) or 0 for row in (chance, springs, prior)]
+    assert found[1] > 0.8 > max(found[0], found[2])
+    assert tables.score_at(springs.held_out or {}, 1) == found[1], "it does not depend on μ"
+
+
+def test_a_method_without_vectors_is_in_the_table_but_has_no_curve(direct: Comparison) -> None:
+    table = tables.comparison_table(direct)
+    assert [row[0] for row in table.rows] == [
+        "random vectors",
+        "nearest by springs, no vectors",
+        "class prior",
+    ]
+    assert all(cell.startswith(("0.", "1.")) for row in table.rows for cell in row[1:5])
+    assert [row[5] for row in table.rows] == ["–"] * 3
+    labels = {line.get_label() for line in tables.curves(direct).axes[0].lines}
+    assert labels == {"random vectors"}
+
+
+def test_a_comparison_of_methods_without_vectors_has_a_figure(direct: Comparison) -> None:
+    assert not tables.curves(replace(direct, rows=direct.rows[1:])).axes[0].lines
+    assert tables.comparison_table(replace(direct, rows=direct.rows[1:])).rows
+
+
+CONSTANT = """
+import numpy as np
+from pyke.core.arrays import Matrix
+from pyke.evaluate.rivals import Predictor, register
+
+def constant(job, subjects):
+    offsets = np.arange(len(subjects) + 1)
+    columns = np.full(len(subjects), job.graph.types[0, 1], np.int32)
+    return Matrix(offsets, columns, np.ones(len(subjects), np.float32))
+
+register("constant", Predictor("One class", constant, in_graph=False))
+"""
+
+
+def test_a_predictor_from_outside_that_needs_withheld_types_has_no_score_in_graph(
+    outside: Path, typed: Path
+) -> None:
+    (outside / "toy_rival.py").write_text(CONSTANT)
+    importlib.import_module("toy_rival")
+    comparison = compare(typed, CONFIG, Setup(["constant"]))
+    (row,) = comparison.rows
+    assert (row.status, row.in_graph) == (OK, None), row.reason
+    assert row.held_out is not None
+    assert 0 < row.held_out["types"]["votes"]["top_1"] < 0.8
+    cells = tables.comparison_table(comparison).rows[0]
+    assert cells[1] == "–"
+    assert cells[2].startswith("0.")
+
+
+# --------------------------------------------------------------------------------------------------
 # Failures
 # --------------------------------------------------------------------------------------------------
 
@@ -261,14 +336,13 @@ def test_rows_of_a_file_whose_name_is_not_utf8_are_kept(typed: Path, tmp_path: P
 def test_scores_from_before_the_time_limit_are_shown(
     typed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embed = compare_module._Runner._embed
 
-    def slow_without_types(runner: compare_module._Runner, name: str, protocol: str) -> Any:
-        if protocol == "held-out":
+    def slow_without_types(request: Request, progress: Progress) -> Result:
+        if request.graph.endswith("held-out"):
             raise subprocess.TimeoutExpired("x", 60)
-        return embed(runner, name, protocol)
+        return process.run_method(request, progress)
 
-    monkeypatch.setattr(compare_module._Runner, "_embed", slow_without_types)
+    monkeypatch.setattr(compare_module, "run_method", slow_without_types)
     comparison = compare(typed, CONFIG, Setup(["random"], time_limit=60))
     (row,) = comparison.rows
     assert (row.status, row.limit, row.held_out) == (TIME_LIMIT, 60, None)
@@ -493,7 +567,7 @@ def test_an_installed_package_adds_a_method_to_the_command(
     [
         ("toy_rival:MISSING", "cannot load the method 'degree'"),
         ("no_such_module:DEGREE", "cannot load the method 'degree'"),
-        ("toy_rival:degree", "toy_rival:degree is not a pyke.evaluate.rivals.Method"),
+        ("toy_rival:degree", "toy_rival:degree is not a pyke.evaluate.rivals.Method or Predictor"),
     ],
 )
 def test_a_broken_entry_point_is_named(outside: Path, typed: Path, value: str, words: str) -> None:

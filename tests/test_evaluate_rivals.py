@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from graphs import FAMILY, as_text, crafts, graph_of
+from graphs import FAMILY, as_text, crafts, graph_of, many, noisy_crafts
 from oracle import RDF_TYPE
 from pyke.config import Config
-from pyke.core.arrays import Floats
+from pyke.core.arrays import Floats, Ids, Matrix
 from pyke.errors import DataError, MissingLibrary, UsageError
 from pyke.evaluate import rivals
-from pyke.evaluate.rivals import METHODS, Job, Method, builtin, process
+from pyke.evaluate.rivals import METHODS, Job, Method, Predictor, _kernels, builtin, process
+from pyke.evaluate.rivals.process import Request
+from pyke.graph.changes import remove_triples
+from pyke.graph.roles import states_type
 from pyke.pipeline import embed_graph
 from pyke.pipeline.checkpoints import Checkpoints
 from pyke.springs.ppmi import ppmi_similarities
@@ -29,11 +37,15 @@ def job(text: str = FAMILY, **parameters: object) -> Job:
     return Job(graph_of(text), Config(**settings))  # type: ignore[arg-type]
 
 
+VECTORS = {name: one for name, one in METHODS.items() if isinstance(one, Method)}
+PREDICTORS = {name: one for name, one in METHODS.items() if isinstance(one, Predictor)}
+
+
 def vectors_of(name: str, work: Job) -> Floats:
     """Vectors of a method; skips the test if its library is missing."""
-    if METHODS[name].library:
-        pytest.importorskip(str(METHODS[name].library))
-    return METHODS[name].run(work)
+    if VECTORS[name].library:
+        pytest.importorskip(str(VECTORS[name].library))
+    return VECTORS[name].run(work)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +55,7 @@ def _one_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # The libraries raise deprecation warnings about other libraries.
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", VECTORS)
 def test_a_method_returns_a_finite_vector_for_each_term_and_is_deterministic(name: str) -> None:
     work = job()
     found = vectors_of(name, work)
@@ -84,13 +96,13 @@ def test_our_own_methods_equal_embeddings_with_their_settings(
 ) -> None:
     work = job(crafts(6), seed=3)
     config = Config.preset(preset, dimensions=10, seed=3, threads=1, **more)
-    assert (METHODS[name].run(work) == embed_graph(work.graph, config).vectors).all()
+    assert (VECTORS[name].run(work) == embed_graph(work.graph, config).vectors).all()
 
 
 def test_pyke_uses_all_settings_and_the_paper_keeps_its_own() -> None:
     changed = job(crafts(6), k=3, omega=0.2)
-    assert (METHODS["pyke"].run(changed) != METHODS["pyke"].run(job(crafts(6)))).any()
-    assert (METHODS["paper"].run(changed) == METHODS["paper"].run(job(crafts(6)))).all()
+    assert (VECTORS["pyke"].run(changed) != VECTORS["pyke"].run(job(crafts(6)))).any()
+    assert (VECTORS["paper"].run(changed) == VECTORS["paper"].run(job(crafts(6)))).all()
 
 
 @pytest.mark.parametrize("dimensions", [1, 3, 200])
@@ -108,6 +120,87 @@ def test_svd_returns_the_best_approximation_of_its_rank(dimensions: int) -> None
     assert np.sort((found**2).sum(axis=0))[::-1][:rank] == pytest.approx(values[:rank], abs=1e-4)
     products = found.T @ found
     assert np.abs(products - np.diag(np.diag(products))).max() < 1e-3, "the columns are orthogonal"
+
+
+# --------------------------------------------------------------------------------------------------
+# Methods without vectors
+# --------------------------------------------------------------------------------------------------
+
+
+def scores_of(name: str, work: Job, subjects: Ids) -> list[dict[int, float]]:
+    """Score by class, for each subject."""
+    found = PREDICTORS[name].run(work, subjects)
+    assert found.rows == len(subjects)
+    return [
+        dict(zip(found.columns[a:b].tolist(), found.values[a:b].tolist(), strict=True))
+        for a, b in pairwise(found.offsets)
+    ]
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_a_predictor_gives_scores_of_classes_and_is_deterministic(name: str) -> None:
+    work = job(noisy_crafts(12))
+    subjects = np.unique(work.graph.types[:, 0])
+    found = scores_of(name, work, subjects)
+    assert {kind for row in found for kind in row} <= set(work.graph.types[:, 1].tolist())
+    assert all(0 < value <= 1 for row in found for value in row.values())
+    assert all(found)
+    assert found == scores_of(name, replace(work, config=Config(threads=3)), subjects)
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_the_own_types_of_a_subject_do_not_affect_its_scores(name: str) -> None:
+    work = job(noisy_crafts(8))
+    subjects = np.unique(work.graph.types[:, 0])
+    found = scores_of(name, work, subjects)
+    for x, row in zip(subjects[::5], found[::5], strict=True):
+        dropped = states_type(work.graph, RDF_TYPE) & (work.graph.subjects == x)
+        graph, _ = remove_triples(work.graph, dropped, RDF_TYPE, keep_all_terms=True)
+        (alone,) = scores_of(name, replace(work, graph=graph), np.array([x], np.int32))
+        assert row == pytest.approx(alone)
+
+
+def test_springs_and_roles_predict_the_crafts_and_the_prior_does_not() -> None:
+    work = job(crafts(12))
+    subjects, classes = work.graph.types.T.copy()
+    right = {
+        name: np.mean(
+            [
+                bool(row) and max(row, key=lambda kind: row[kind]) == kind
+                for row, kind in zip(scores_of(name, work, subjects), classes, strict=True)
+            ]
+        )
+        for name in ("springs", "prior")
+    }
+    assert right["springs"] > 0.9
+    assert right["prior"] < 0.6
+
+
+CELLS = st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=8)
+
+
+@given(CELLS, CELLS, st.integers(1, 5), st.booleans())
+@many(100)
+def test_the_largest_products_equal_those_of_dense_matrices(
+    rows: list[list[int]], points: list[list[int]], k: int, alike: bool
+) -> None:
+    """Also where a query is one of the points, and where products are equal."""
+    points = rows if alike else points
+    own = np.arange(len(rows)) if alike else np.full(len(rows), -1)
+    sparse = []
+    for dense in (np.array(rows), np.array(points).T):
+        offsets = np.append(0, np.cumsum((dense > 0).sum(axis=1)))
+        others = np.nonzero(dense)[1].astype(np.int32)
+        sparse.append(_kernels.Sparse(offsets, others, dense[dense > 0].astype(np.float32)))
+    ids = np.full((len(rows), k), -1, np.int32)
+    products = np.zeros((len(rows), k), np.float32)
+    _kernels.largest_products(sparse[0], sparse[1], own, 0, len(rows), ids, products)
+    for q, row in enumerate(rows):
+        dots = [sum(a * b for a, b in zip(row, point, strict=True)) for point in points]
+        best = sorted((-dot, y) for y, dot in enumerate(dots) if dot > 0 and y != own[q])[:k]
+        assert ids[q, : len(best)].tolist() == [y for _, y in best]
+        assert products[q, : len(best)].tolist() == [-dot for dot, _ in best]
+        assert (ids[q, len(best) :] == -1).all()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -176,13 +269,16 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path / "kept"
 
 
-SETTINGS = json.dumps(Config(dimensions=3, threads=1).as_dict())
+def request(method: str, graph: Path, **more: Any) -> str:
+    """A request to a child process."""
+    config = Config(dimensions=3, threads=1).as_dict()
+    return json.dumps(asdict(Request(method, str(graph), config, 60.0, **more)))
 
 
 def test_vectors_are_written_with_seconds_and_peak_memory(kept: Path, tmp_path: Path) -> None:
-    process.main("random", str(kept), str(tmp_path / "out"), SETTINGS)
+    process.main(request("random", kept), str(tmp_path / "out"))
     vectors = np.load(tmp_path / "out" / "vectors.npy")
-    assert (vectors == METHODS["random"].run(job(dimensions=3))).all()
+    assert (vectors == VECTORS["random"].run(job(dimensions=3))).all()
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert 0 <= manifest["seconds"] < 60
     assert manifest["peak_bytes"] > 10**7
@@ -196,7 +292,7 @@ def test_a_missing_library_is_named(
     with pytest.raises(
         MissingLibrary, match=r"RDF2Vec needs gensim.*pip install '\.\[baselines\]'"
     ):
-        process.main("rdf2vec", str(kept), str(tmp_path / "out"), SETTINGS)
+        process.main(request("rdf2vec", kept), str(tmp_path / "out"))
 
 
 def test_infinite_values_and_nan_are_rejected(
@@ -208,8 +304,39 @@ def test_infinite_values_and_nan_are_rejected(
         Method("nonsense", lambda work: np.full((len(work.graph.terms), 3), np.nan, np.float32)),
     )
     with pytest.raises(DataError, match="nonsense returned infinite values or NaN"):
-        process.main("random", str(kept), str(tmp_path / "out"), SETTINGS)
+        process.main(request("random", kept), str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+def test_scores_of_classes_are_written(kept: Path, tmp_path: Path) -> None:
+    work = job(dimensions=3)
+    subjects = np.unique(work.graph.types[:, 0])
+    np.save(tmp_path / "subjects.npy", subjects)
+    wanted = request("sdtype", kept, subjects=str(tmp_path / "subjects.npy"))
+    process.main(wanted, str(tmp_path / "out"))
+    expected = PREDICTORS["sdtype"].run(work, subjects)
+    for name in ("offsets", "columns", "values"):
+        assert (np.load(tmp_path / "out" / f"{name}.npy") == getattr(expected, name)).all()
+
+
+WRONG = {
+    "1 rows for 2": Matrix(np.array([0, 0]), np.empty(0, np.int32), np.empty(0, np.float32)),
+    "not from 0 to 1": Matrix(np.array([0, 0, 1]), np.zeros(1, np.int32), np.full(1, 2, "f4")),
+    "terms that are not classes": Matrix(
+        np.array([0, 0, 1]), np.zeros(1, np.int32), np.ones(1, np.float32)
+    ),
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_wrong_scores_of_classes_are_rejected(
+    words: str, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "subjects.npy", np.array([0, 1], np.int32))
+    monkeypatch.setitem(METHODS, "prior", Predictor("nonsense", lambda *_: WRONG[words]))
+    wanted = request("prior", kept, subjects=str(tmp_path / "subjects.npy"))
+    with pytest.raises(DataError, match=f"nonsense returned .*{words}"):
+        process.main(wanted, str(tmp_path / "out"))
 
 
 def test_an_unknown_method_is_rejected_with_a_list_of_all_methods() -> None:
@@ -219,4 +346,4 @@ def test_an_unknown_method_is_rejected_with_a_list_of_all_methods() -> None:
 
 def test_a_missing_graph_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no graph"):
-        process.main("random", str(tmp_path / "nowhere"), str(tmp_path / "out"), SETTINGS)
+        process.main(request("random", tmp_path / "nowhere"), str(tmp_path / "out"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,9 +13,9 @@ from hypothesis import strategies as st
 
 import oracle
 from graphs import many
-from pyke.core.arrays import Floats, Ids
+from pyke.core.arrays import Floats, Ids, Matrix
 from pyke.errors import NothingToScore, UsageError
-from pyke.evaluate.type_prediction import score
+from pyke.evaluate.type_prediction import score, score_classes
 from pyke.use.types.votes import MU, TypeTable, require_classes, usable_mu
 
 CLASSES = "abcde"
@@ -211,3 +213,48 @@ def test_missing_types_and_a_single_class_are_rejected(
 def test_two_classes_are_enough() -> None:
     for pairs in product([(0, 5)], [(0, 6), (1, 6)]):
         require_classes(TypeTable.of(np.array(pairs, np.int32)))
+
+
+SCORED = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from(CLASSES), st.sampled_from([0.25, 0.5, 0.75, 1.0])),
+        st.sets(st.sampled_from(CLASSES), min_size=1),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(SCORED)
+@many(100)
+def test_scores_of_classes_without_neighbours_equal_those_of_plain_loops(
+    people: list[tuple[dict[str, float], set[str], bool]],
+) -> None:
+    """A subject that is not in the graph has no scores, and counts as 0."""
+    pairs = sorted(
+        (x, 1000 + CLASSES.index(c)) for x, (_, own, _) in enumerate(people) for c in own
+    )
+    pairs += [(len(people), 1000 + c) for c in range(len(CLASSES))]
+    whole = TypeTable.of(np.array(pairs, np.int32)).rows(np.arange(len(people)))
+    gone = np.array([is_gone for _, _, is_gone in people])
+    truth = replace(whole, subjects=np.where(gone, np.int32(-1), whole.subjects).astype(np.int32))
+    rows = [sorted(scores.items()) for scores, _, is_gone in people if not is_gone]
+    found = Matrix(
+        np.append(0, np.cumsum([len(row) for row in rows])).astype(np.int64),
+        np.array([1000 + CLASSES.index(name) for row in rows for name, _ in row], np.int32),
+        np.array([value for row in rows for _, value in row], np.float32),
+    )
+    result = score_classes(found, truth)
+    own = [types for _, types, _ in people]
+    guessed = [{} if is_gone else scores for scores, _, is_gone in people]
+    cosines = [oracle.cosine_of_types(a, Counter(b)) for a, b in zip(own, guessed, strict=True)]
+    assert result.score == pytest.approx(np.mean(cosines), abs=1e-12)
+    assert (result.asked, result.without_scores) == (len(own), sum(not one for one in guessed))
+    first = [min(one, key=lambda c: (-one[c], c)) if one else None for one in guessed]
+    top_1 = np.mean([a in b for a, b in zip(first, own, strict=True)])
+    assert result.votes.top_1 == pytest.approx(top_1)
+    likely = {(x, c) for x, one in enumerate(guessed) for c in one if one[c] >= 0.5}
+    true = {(x, c) for x, types in enumerate(own) for c in types}
+    f1 = 2 * len(likely & true) / (len(likely) + len(true))
+    assert result.votes.micro_f1 == pytest.approx(f1)

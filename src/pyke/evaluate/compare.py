@@ -10,13 +10,16 @@ import json
 import os
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pyke import __version__
 from pyke.config import Config
-from pyke.core.files import file_hash, temporary_directory, write_file
+from pyke.core.arrays import Matrix
+from pyke.core.files import file_hash, temporary_directory, write_directory, write_file
 from pyke.core.progress import Progress
 from pyke.errors import Interrupted, MissingLibrary, OutputExists, UsageError
 from pyke.evaluate import rivals
@@ -30,20 +33,26 @@ from pyke.evaluate.measures import (
     measure_in_graph,
     read_typed_graph,
 )
-from pyke.evaluate.rivals.process import MethodFailed, Result, run_method
+from pyke.evaluate.rivals.process import MethodFailed, Request, Result, run_method
+from pyke.evaluate.rivals.registry import Method
+from pyke.evaluate.type_prediction import score_classes
 from pyke.graph.graph import Graph
 from pyke.pipeline import Run
 from pyke.pipeline.checkpoints import Checkpoints
 from pyke.read.objects import Inputs
 from pyke.use.types.held_out import split
-from pyke.use.types.votes import usable_mu
+from pyke.use.types.votes import TypeTable, usable_mu
 
 OK, TIME_LIMIT, FAILED = "ok", "time limit", "failed"
 
 
 @dataclass(frozen=True)
 class Row:
-    """Result of one method."""
+    """Result of one method.
+
+    A method that predicts types without vectors has one score instead of a score for each number
+    of neighbours (μ), and no purity.
+    """
 
     method: str
     status: str
@@ -53,6 +62,7 @@ class Row:
     held_out: dict[str, Any] | None = None
     reason: str = ""
     limit: float | None = None  # the time limit in seconds, if the method exceeded it
+    chosen: dict[str, Any] | None = None  # settings that the method chose, if it chooses any
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ def compare(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Embed a graph by several methods, each in its own process, and score their vectors.
+    """Run several methods on a graph, each in its own process, and score their vectors or types.
 
     Parameters
     ----------
@@ -168,37 +178,66 @@ class _Runner:
         self.folder, self.progress = folder, progress
         self.parts = split(graph, setup.fraction, config.seed, config.type_predicate)
         usable_mu(setup.measures.mu, len(self.parts.known))
+        self.asked = {IN_GRAPH: TypeTable.of(graph.types), HELD_OUT: self.parts.asked}
         for name, which in ((IN_GRAPH, graph), (HELD_OUT, self.parts.graph)):
             Checkpoints(folder / name, {}, 0, resume=False).save_graph(which, now=True)
+            subjects = self.asked[name].subjects
+            write_directory(folder / f"{name}-asked", {"subjects.npy": subjects[subjects >= 0]}, {})
 
     def run(self, name: str) -> Row:
         """Run a method by both protocols. Keep what was done before a time limit or a failure."""
-        title, measures = rivals.method(name).title, self.setup.measures
-        seconds = peak_bytes = in_graph = None
+        rival, done = rivals.method(name), Row(name, OK)
         try:
-            found = self._embed(name, IN_GRAPH)
-            seconds, peak_bytes = found.seconds, found.peak_bytes
-            self.progress.note(f"{title}: {seconds:.1f} s")
-            in_graph = _scores(
-                measure_in_graph(found.vectors, self.graph.types, measures, self.progress)
-            )
-            found = self._embed(name, HELD_OUT)
-            held_out = _scores(measure_held_out(found.vectors, self.parts, measures, self.progress))
+            if isinstance(rival, Method) and rival.choose:
+                done = replace(done, chosen=self._choose(name))
+            if isinstance(rival, Method) or rival.in_graph:
+                found = self._run(name, IN_GRAPH, done.chosen)
+                self.progress.note(f"{rival.title}: {found.seconds:.1f} s")
+                done = replace(done, seconds=found.seconds, peak_bytes=found.peak_bytes)
+                done = replace(done, in_graph=self._score(found, IN_GRAPH))
+            found = self._run(name, HELD_OUT, done.chosen)
+            if done.seconds is None:
+                done = replace(done, seconds=found.seconds, peak_bytes=found.peak_bytes)
+            return replace(done, held_out=self._score(found, HELD_OUT))
         except subprocess.TimeoutExpired:
-            self.progress.note(f"{title}: stopped at the time limit")
-            limit = self.setup.time_limit
-            return Row(name, TIME_LIMIT, seconds, peak_bytes, in_graph, limit=limit)
+            self.progress.note(f"{rival.title}: stopped at the time limit")
+            return replace(done, status=TIME_LIMIT, limit=self.setup.time_limit)
         except MethodFailed as error:
-            self.progress.note(f"{title} failed: {error}")
-            return Row(name, FAILED, seconds, peak_bytes, in_graph, reason=str(error))
-        return Row(name, OK, seconds, peak_bytes, in_graph, held_out)
+            self.progress.note(f"{rival.title} failed: {error}")
+            return replace(done, status=FAILED, reason=str(error))
 
-    def _embed(self, name: str, protocol: str) -> Result:
+    def _choose(self, name: str) -> dict[str, Any]:
+        """The settings that a method chooses on the graph without the withheld types."""
+        found = self._start(replace(self._request(name, HELD_OUT), choose=True)).found
+        assert isinstance(found, dict)
+        return found
+
+    def _run(self, name: str, protocol: str, settings: dict[str, Any] | None) -> Result:
         """Run a method on the graph of a protocol."""
-        self.progress.stage(name, unit="s")
-        return run_method(
-            name, self.folder / protocol, self.config, self.setup.time_limit, self.progress
+        return self._start(replace(self._request(name, protocol), settings=settings or {}))
+
+    def _request(self, name: str, protocol: str) -> Request:
+        return Request(
+            name,
+            str(self.folder / protocol),
+            self.config.as_dict(),
+            self.setup.time_limit,
+            subjects=str(self.folder / f"{protocol}-asked" / "subjects.npy"),
         )
+
+    def _start(self, request: Request) -> Result:
+        self.progress.stage(request.method, unit="s")
+        return run_method(request, self.progress)
+
+    def _score(self, result: Result, protocol: str) -> dict[str, Any]:
+        """Scores of vectors or of predicted types."""
+        found, measures = result.found, self.setup.measures
+        if isinstance(found, Matrix):
+            return {"types": asdict(score_classes(found, self.asked[protocol])), "purity": None}
+        vectors = np.asarray(found)
+        if protocol == IN_GRAPH:
+            return _scores(measure_in_graph(vectors, self.graph.types, measures, self.progress))
+        return _scores(measure_held_out(vectors, self.parts, measures, self.progress))
 
 
 def _scores(evaluation: Evaluation) -> dict[str, Any]:

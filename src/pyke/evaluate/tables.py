@@ -101,7 +101,7 @@ class _Column:
         """The measure, or None if it was not measured."""
         found: Any = asdict(row)
         for name in self.path.split("/"):
-            found = scores_of(found).get(mu) if name == "score" else found.get(name)
+            found = score_at(found, mu) if name == "score" else found.get(name)
             if found is None:
                 return None
         return found
@@ -137,8 +137,14 @@ def comparison_table(comparison: Comparison) -> Table:
         f"All methods get the same triples and {settings['dimensions']} dimensions. "
         f"{mu} neighbours (μ) vote. In-graph is the paper's protocol; held-out withholds all types "
         f"of {settings['held_out']:.0%} of the subjects before the embedding. Seconds are from the "
-        "graph in memory to its vectors. * stopped at the time limit; † failed"
+        "graph in memory to its vectors, or to the predicted types of methods without vectors. "
+        "* stopped at the time limit; † failed"
     )
+    chosen = [
+        f"{title(row.method)}: {_listed(row.chosen)}" for row in comparison.rows if row.chosen
+    ]
+    if chosen:
+        note += f". Settings that methods chose for themselves: {'; '.join(chosen)}"
     reasons = "; ".join(
         f"{title(row.method)}: {row.reason}" for row in comparison.rows if row.reason
     )
@@ -151,6 +157,11 @@ def comparison_table(comparison: Comparison) -> Table:
     )
 
 
+def _listed(settings: Mapping[str, Any]) -> str:
+    """Settings in one line."""
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())
+
+
 def _shown_mu(comparison: Comparison) -> int:
     """The largest measured μ up to the paper's μ = 10; the smallest one if all are larger."""
     done = [row.in_graph for row in comparison.rows if row.in_graph]
@@ -159,13 +170,23 @@ def _shown_mu(comparison: Comparison) -> int:
 
 
 def scores_of(result: Mapping[str, Any]) -> dict[int, float]:
-    """Score by number of neighbours (μ); in JSON, these numbers are strings."""
-    return {int(mu): score for mu, score in result["types"]["scores"].items()}
+    """Score by number of neighbours (μ); in JSON, these numbers are strings.
+
+    It is empty for methods that predict types without neighbours.
+    """
+    return {int(mu): score for mu, score in result["types"].get("scores", {}).items()}
+
+
+def score_at(result: Mapping[str, Any], mu: int) -> float | None:
+    """Score with this number of neighbours (μ), or without neighbours."""
+    alone: float | None = result["types"].get("score")
+    return scores_of(result).get(mu) if alone is None else alone
 
 
 def curves(comparison: Comparison) -> Any:
-    """A figure of the scores of both protocols."""
-    done = [row for row in comparison.rows if row.in_graph and row.held_out]
+    """A figure of the scores of both protocols, for the methods with vectors."""
+    complete = [row for row in comparison.rows if row.in_graph and row.held_out]
+    done = [row for row in complete if scores_of(row.in_graph or {})]
     return figures.scores_over_mu(
         {
             "in-graph": {title(row.method): scores_of(row.in_graph or {}) for row in done},

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pyke.core.arrays import Floats
+from pyke.core.arrays import Floats, Ids, Matrix
 from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
 from pyke.use.neighbours.search import Neighbours, nearest_of_many
@@ -17,9 +19,12 @@ from pyke.use.types.votes import REFERENCE_MU, TypeTable, has_class, usable_mu, 
 
 @dataclass(frozen=True)
 class Votes:
-    """Scores of predicted classes: those that at least half of the neighbours have."""
+    """Scores of predicted classes: those that at least half of the neighbours have.
 
-    top_1: float  # fraction of the subjects that have the most frequent class of their neighbours
+    Methods without neighbours predict the classes whose scores are at least one half.
+    """
+
+    top_1: float  # fraction of the subjects whose first class, by votes or scores, is right
     micro_f1: float  # over all pairs of subject and class
     macro_f1: float  # mean over the classes that are predicted or true
 
@@ -39,6 +44,44 @@ class TypePrediction:
     exact: bool
     recall: float
     votes: Votes | None = None
+
+
+@dataclass(frozen=True)
+class DirectPrediction:
+    """Scores of types that were predicted without neighbours: there is no μ."""
+
+    score: float  # mean cosine of the true types and the scores of classes
+    error: float  # standard error of it, over subjects
+    asked: int
+    without_scores: int  # subjects without a class of positive score; they score 0
+    votes: Votes
+
+
+def score_classes(found: Matrix, truth: TypeTable) -> DirectPrediction:
+    """Score predicted classes.
+
+    Parameters
+    ----------
+    found : a row per subject of `truth` that has an id; the columns are term ids of classes.
+    truth : all subjects with their types; subject −1 is not in the graph and scores 0.
+    """
+    asked = truth.rows(np.flatnonzero(truth.subjects >= 0))
+    who = np.repeat(np.arange(len(asked)), np.diff(found.offsets))
+    by_id = np.argsort(truth.class_ids, kind="stable")
+    at = np.searchsorted(truth.class_ids, found.columns, sorter=by_id)
+    classes, values = by_id[at].astype(np.int32), found.values.astype(np.float64)
+    right = has_class(asked, who, classes)
+    products = np.bincount(who[right], values[right], len(asked))
+    squares = np.bincount(who, values**2, len(asked)) * np.diff(asked.offsets)
+    each = np.zeros(len(truth))
+    each[: len(asked)] = products / np.sqrt(np.where(squares > 0, squares, 1))
+    return DirectPrediction(
+        score=float(each.mean()),
+        error=float(each.std() / np.sqrt(len(truth))),
+        asked=len(truth),
+        without_scores=len(truth) - int((squares > 0).sum()),
+        votes=_count((who, classes, values), right, values >= 0.5, truth),
+    )
 
 
 def score(
@@ -106,20 +149,31 @@ def count_votes(
     found: Neighbours, known: TypeTable, truth: TypeTable, withheld: TypeTable
 ) -> Votes:
     """Top-1 and F1 at μ = 10, or fewer neighbours; `truth` has the withheld rows with a vector."""
-    mu, number = min(REFERENCE_MU, found.ids.shape[1]), len(known.class_ids)
+    mu = min(REFERENCE_MU, found.ids.shape[1])
     who, classes, votes = vote(found.ids[:, :mu], known)
     right = has_class(truth, who, classes)
-    # The most frequent class of each subject comes first; ties are broken by id.
-    order = np.lexsort((classes, -votes, who))
+    return _count((who, classes, votes), right, votes * 2 >= mu, withheld)
+
+
+def _count(
+    found: tuple[NDArray[np.int64], Ids, NDArray[Any]],
+    right: NDArray[np.bool_],
+    predicted: NDArray[np.bool_],
+    truth: TypeTable,
+) -> Votes:
+    """Top-1 and F1 of votes: subjects, classes and values, and which are right or predicted."""
+    who, classes, values = found
+    number = len(truth.class_ids)
+    # The highest class of each subject comes first; ties are broken by id.
+    order = np.lexsort((classes, -values, who))
     first = order[np.append(True, np.diff(who[order]) != 0)] if len(order) else order
-    predicted = votes * 2 >= mu
     hits = np.bincount(classes[predicted & right], minlength=number)
     predicted_and_true = np.bincount(
-        np.concatenate([classes[predicted], withheld.classes]), minlength=number
+        np.concatenate([classes[predicted], truth.classes]), minlength=number
     )
     counted = predicted_and_true > 0
     return Votes(
-        top_1=float(right[first].sum() / len(withheld)),
+        top_1=float(right[first].sum() / len(truth)),
         micro_f1=float(2 * hits.sum() / predicted_and_true.sum()),
         macro_f1=float(np.mean(2 * hits[counted] / predicted_and_true[counted])),
     )

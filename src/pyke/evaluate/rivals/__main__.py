@@ -1,4 +1,4 @@
-"""Run one method: `python -m pyke.evaluate.rivals METHOD GRAPH OUTPUT SETTINGS [MODULE]`."""
+"""Run one method: `python -m pyke.evaluate.rivals REQUEST OUTPUT [MODULE]`."""
 
 from __future__ import annotations
 

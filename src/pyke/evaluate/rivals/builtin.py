@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pyke.config import Config
 from pyke.core.arrays import Floats
+from pyke.evaluate.rivals.direct import PREDICTORS
 from pyke.evaluate.rivals.registry import METHODS, Job, Method
 from pyke.pipeline import embed_graph
 from pyke.springs.ppmi import ppmi_similarities
@@ -246,4 +247,5 @@ METHODS |= {
     "cp": Method("CP", _link_model("CP", parts=2, rank=1, **SMALL), "pykeen"),
     "rescal": Method("RESCAL", _link_model("RESCAL", **SMALL), "pykeen"),
     "random": Method("random vectors", random_vectors),
+    **PREDICTORS,
 }

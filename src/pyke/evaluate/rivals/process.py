@@ -7,22 +7,27 @@ import json
 import os
 import subprocess
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyke.config import Config
 from pyke.core import system
-from pyke.core.arrays import Floats
+from pyke.core.arrays import Floats, Ids, Matrix
 from pyke.core.children import folders_of, isolated_python_with_packages
 from pyke.core.files import remove, temporary_text, write_directory
 from pyke.core.progress import Progress
 from pyke.errors import DataError, MissingLibrary
-from pyke.evaluate.rivals.registry import Job, Method, method
+from pyke.evaluate.rivals.registry import Job, Method, Predictor, Rival, method
 from pyke.graph import changes
+from pyke.graph.graph import Graph
 from pyke.pipeline.checkpoints import Checkpoints
 
+VECTORS = "vectors.npy"
+SCORES = ("offsets.npy", "columns.npy", "values.npy")
 POLL_SECONDS = 0.2  # between two checks whether the child has finished
 WARM_UP_TRIPLES = 100
 THREAD_VARIABLES = (
@@ -46,29 +51,46 @@ class MethodFailed(Exception):
 
 @dataclass(frozen=True)
 class Result:
-    """Vectors of a method, the seconds to compute them, and the peak memory of the process."""
+    """What a method computed, the seconds that it took, and the peak memory of the process."""
 
-    vectors: Floats
+    found: Floats | Matrix | dict[str, Any]  # vectors, scores of classes, or chosen settings
     seconds: float
     peak_bytes: int
 
 
-def run_method(
-    name: str, graph: Path, config: Config, time_limit: float, progress: Progress
-) -> Result:
+@dataclass(frozen=True)
+class Request:
+    """What a child process computes. The graph is stored as a checkpoint.
+
+    A `Predictor` is asked for the types of `subjects`; `choose` asks a `Method` for its settings.
+    """
+
+    method: str
+    graph: str
+    config: dict[str, Any]
+    time_limit: float
+    settings: dict[str, Any] = field(default_factory=dict)
+    subjects: str | None = None  # an .npy file with term ids
+    choose: bool = False
+
+    def job(self, graph: Graph) -> Job:
+        """The job of the method."""
+        return Job(graph, Config(**self.config), self.settings, self.time_limit)
+
+
+def run_method(request: Request, progress: Progress) -> Result:
     """Run a method on a stored graph in a child process.
 
-    Raises `subprocess.TimeoutExpired` after `time_limit` seconds, and `MethodFailed` if the child
-    fails.
+    Raises `subprocess.TimeoutExpired` after the time limit, and `MethodFailed` if the child fails.
     """
-    module = method(name).module or ""
+    module, graph = method(request.method).module or "", Path(request.graph)
     environment = {
         **os.environ,
-        **dict.fromkeys(THREAD_VARIABLES, str(config.threads)),
+        **dict.fromkeys(THREAD_VARIABLES, str(request.config["threads"])),
         "PYSTOW_HOME": str(graph.with_name("pystow")),  # PyKEEN would write to ~/.data
     }
-    output = graph.with_name(f"{graph.name}-{name}")
-    arguments = [name, str(graph), str(output), json.dumps(config.as_dict()), module]
+    output = graph.with_name(f"{graph.name}-{request.method}")
+    arguments = [json.dumps(asdict(request)), str(output), module]
     # The child finds PYKE and the module that registers the method where this process found them.
     folders = folders_of("pyke", module)
     with (
@@ -84,16 +106,23 @@ def run_method(
         ) as child,
     ):
         try:
-            _wait(child, time_limit, progress)
+            _wait(child, request.time_limit, progress)
         finally:
             child.kill()
         if child.wait():
             errors.seek(0)
             raise MethodFailed(_reason(child.returncode, errors.read()))
-    vectors = np.load(output / "vectors.npy", allow_pickle=False)
     manifest = json.loads((output / "manifest.json").read_bytes())
+    found: Any = manifest.get("settings")
+    if found is None:
+        arrays = [
+            np.load(output / name, allow_pickle=False)
+            for name in (VECTORS, *SCORES)
+            if (output / name).exists()
+        ]
+        found = arrays[0] if len(arrays) == 1 else Matrix(*arrays)
     remove(output)
-    return Result(vectors, manifest["seconds"], manifest["peak_bytes"])
+    return Result(found, manifest["seconds"], manifest["peak_bytes"])
 
 
 def _wait(child: subprocess.Popen[bytes], limit: float, progress: Progress) -> None:
@@ -117,36 +146,54 @@ def _reason(code: int, errors: str) -> str:
     return lines[-1] if lines else f"exit code {code}"
 
 
-def main(name: str, graph: str, output: str, settings: str, module: str = "") -> None:
-    """Run a method in this process. Write its vectors, with the seconds and the peak memory.
+def main(request: str, output: str, module: str = "") -> None:
+    """Run a method in this process. Write its result, with the seconds and the peak memory.
 
-    `module` is the module that registers the method, if it is not one of ours.
+    `request` is a `Request` as JSON. `module` is the module that registers the method, if it is
+    not one of ours.
     """
-    loaded = Checkpoints(Path(graph), {}, 0, resume=True).load_graph()
-    if loaded is None:
-        raise DataError(f"there is no graph in {graph}")
+    wanted = Request(**json.loads(request))
+    graph = Checkpoints(Path(wanted.graph), {}, 0, resume=True).load_graph()
+    if graph is None:
+        raise DataError(f"there is no graph in {wanted.graph}")
     if module:
         importlib.import_module(module)
-    chosen = method(name)
-    job = Job(loaded, Config(**json.loads(settings)))
+    chosen, job = method(wanted.method), wanted.job(graph)
     _warm_up(chosen, job)
+    subjects = np.load(wanted.subjects, allow_pickle=False) if wanted.subjects else None
     began = time.perf_counter()
-    vectors = chosen.run(job)
+    contents, settings = _compute(chosen, job, subjects, wanted.choose)
     seconds = time.perf_counter() - began
-    _check(chosen, job, vectors)
-    write_directory(
-        Path(output),
-        {"vectors.npy": np.ascontiguousarray(vectors, np.float32)},
-        {"seconds": seconds, "peak_bytes": system.peak_resident_bytes()},
-    )
+    peak = {"seconds": seconds, "peak_bytes": system.peak_resident_bytes()}
+    write_directory(Path(output), contents, {**settings, **peak})
 
 
-def _warm_up(chosen: Method, job: Job) -> None:
+def _compute(
+    chosen: Rival, job: Job, subjects: Ids | None, choose: bool
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """What a method computes: arrays by file name, and settings."""
+    if isinstance(chosen, Predictor):
+        asked = np.empty(0, np.int32) if subjects is None else subjects
+        scores = chosen.run(job, asked)
+        _check_scores(chosen, job, asked, scores)
+        arrays = (scores.offsets, scores.columns, scores.values)
+        return dict(zip(SCORES, arrays, strict=True)), {}
+    if choose:
+        return {}, {"settings": chosen.choose(job) if chosen.choose else {}}
+    vectors = chosen.run(job)
+    _check_vectors(chosen, job, vectors)
+    return {VECTORS: np.ascontiguousarray(vectors, np.float32)}, {}
+
+
+def _warm_up(chosen: Rival, job: Job) -> None:
     """Load the library of a method, or compile our kernels, before the clock starts."""
     if chosen.library is None:
         is_dropped = np.arange(len(job.graph)) >= WARM_UP_TRIPLES
         few, _ = changes.remove_triples(job.graph, is_dropped, job.config.type_predicate)
-        chosen.run(replace(job, graph=few))
+        if isinstance(chosen, Predictor):
+            chosen.run(replace(job, graph=few), np.unique(few.types[:, 0]))
+        else:
+            chosen.run(replace(job, graph=few))
         return
     try:
         for module in _MODULES.get(chosen.library, (chosen.library,)):
@@ -155,7 +202,7 @@ def _warm_up(chosen: Method, job: Job) -> None:
         raise MissingLibrary(chosen.library, chosen.title, "baselines") from None
 
 
-def _check(chosen: Method, job: Job, vectors: Floats) -> None:
+def _check_vectors(chosen: Method, job: Job, vectors: Floats) -> None:
     """Raise an error unless a method returned one finite vector per term."""
     shape = (len(job.graph.terms), job.config.dimensions)
     if np.shape(vectors) != shape:
@@ -164,3 +211,13 @@ def _check(chosen: Method, job: Job, vectors: Floats) -> None:
         )
     if not np.isfinite(vectors).all():
         raise DataError(f"{chosen.title} returned infinite values or NaN")
+
+
+def _check_scores(chosen: Predictor, job: Job, subjects: Ids, scores: Matrix) -> None:
+    """Raise an error unless a method returned scores of classes for each subject."""
+    if scores.rows != len(subjects):
+        raise DataError(f"{chosen.title} returned {scores.rows} rows for {len(subjects)} subjects")
+    if not ((scores.values >= 0) & (scores.values <= 1)).all():
+        raise DataError(f"{chosen.title} returned scores that are not from 0 to 1")
+    if not np.isin(scores.columns, job.graph.types[:, 1]).all():
+        raise DataError(f"{chosen.title} returned scores of terms that are not classes")

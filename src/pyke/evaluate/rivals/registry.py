@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyke.config import Config
-from pyke.core.arrays import Floats
+from pyke.core.arrays import Floats, Ids, Matrix
 from pyke.errors import UsageError
 from pyke.graph.graph import LITERAL, Graph
 
@@ -22,11 +24,14 @@ SEED_LIMIT = 2**32  # other libraries take seeds below this one
 class Job:
     """The input of a method: a graph, and the settings of the comparison.
 
-    Use `config.dimensions`, `config.threads` and `seed`, which all methods share.
+    Use `config.dimensions`, `config.threads` and `seed`, which all methods share. `settings` is
+    what the method chose for itself (`Method.choose`), and `time_limit` the seconds that it has.
     """
 
     graph: Graph
     config: Config
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    time_limit: float = math.inf
 
     @property
     def seed(self) -> int:
@@ -41,7 +46,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Method:
-    """A method: a row of a comparison.
+    """A method that computes vectors: a row of a comparison.
 
     Parameters
     ----------
@@ -51,26 +56,56 @@ class Method:
     library : a library of the extra `baselines` that `run` needs. The comparison checks that it
         is installed before it starts, and loads it before the clock starts.
     module : the module that registers the method; `register` sets it.
+    choose : chooses settings, such as a learning rate: a dictionary for JSON. `run` gets it as
+        `job.settings`. It runs once, on the graph without the types that the comparison withholds;
+        to compare settings, it withholds some of the other types itself. It has to end within
+        `job.time_limit` seconds.
     """
 
     title: str
     run: Callable[[Job], Floats]
     library: str | None = None
     module: str | None = None
+    choose: Callable[[Job], dict[str, Any]] | None = None
 
 
-METHODS: dict[str, Method] = {}
+@dataclass(frozen=True)
+class Predictor:
+    """A method that predicts types without vectors: a row of a comparison.
+
+    Parameters
+    ----------
+    title : the name in tables.
+    run : scores classes for some subjects. It gets a job and ids of terms. It returns a sparse
+        matrix with one row per subject. Its columns are ids of classes, its values from 0 to 1.
+        The known types are in `job.graph.types`. In the paper's protocol, subjects with types are
+        asked; the own types of a subject must not affect its scores.
+    library, module : as for a `Method`.
+    in_graph : False if the method cannot ignore the own types of a subject. It is then compared
+        on withheld types only.
+    """
+
+    title: str
+    run: Callable[[Job, Ids], Matrix]
+    library: str | None = None
+    module: str | None = None
+    in_graph: bool = True
 
 
-def register(name: str, method: Method) -> None:
+Rival = Method | Predictor
+
+METHODS: dict[str, Rival] = {}
+
+
+def register(name: str, method: Rival) -> None:
     """Add a method to `pyke.evaluate.compare`.
 
     A comparison runs each method in a child process. The child imports the module that defines
     `method.run`, so this module must call `register` when it is imported. A function that is
     defined in a script or a notebook cannot be registered: put it into a module.
 
-    A package can add its methods to `pyke compare` without this call. It names a `Method` as an
-    entry point of the group `pyke.rivals`, in its pyproject.toml::
+    A package can add its methods to `pyke compare` without this call. It names a `Method` or a
+    `Predictor` as an entry point of the group `pyke.rivals`, in its pyproject.toml::
 
         [project.entry-points."pyke.rivals"]
         degree = "my_package.rivals:DEGREE"
@@ -119,7 +154,7 @@ def names() -> list[str]:
     return list(dict.fromkeys([*METHODS, *_installed()]))
 
 
-def method(name: str) -> Method:
+def method(name: str) -> Rival:
     """The method with this name."""
     if name in METHODS:
         return METHODS[name]
@@ -130,8 +165,8 @@ def method(name: str) -> Method:
         found = entry.load()
     except Exception as error:
         raise UsageError(f"cannot load the method {name!r} ({entry.value}): {error}") from error
-    if not isinstance(found, Method):
-        raise UsageError(f"{entry.value} is not a pyke.evaluate.rivals.Method")
+    if not isinstance(found, Rival):
+        raise UsageError(f"{entry.value} is not a pyke.evaluate.rivals.Method or Predictor")
     return found
 
 
