@@ -12,7 +12,7 @@ from pathlib import Path
 NAMES = (
     "house", "startup", "reading", "export", "gather", "memory", "end_to_end", "determinism",
     "kills", "lubm_speed", "lubm_counts", "lubm_scaling", "paper_variants", "evaluation",
-    "calibration", "update", "neighbours", "maps", "comparisons", "sources", "fetching",
+    "springs", "calibration", "update", "neighbours", "maps", "comparisons", "sources", "fetching",
 )  # fmt: skip
 
 

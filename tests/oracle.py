@@ -156,6 +156,23 @@ def shared_contexts(found: Iterable[tuple[Particle, Particle]]) -> set[Particle]
     return {context for context, n in members.items() if n > 1}
 
 
+def coarse_events(
+    graph: Iterable[Triple], clusters: dict[str, int]
+) -> Counter[tuple[Particle, Particle]]:
+    """How often each term occurs with a predicate, on a side, and a cluster of the other term.
+
+    Triples with literals and triples that state a type have no such events.
+    """
+    found: Counter[tuple[Particle, Particle]] = Counter()
+    for s, p, o in graph:
+        if is_literal(o) or p == RDF_TYPE:
+            continue
+        for x, side, other in ((s, "subject", o), (o, "object", s)):
+            if other in clusters:
+                found[x, ("coarse", p, side, str(clusters[other]))] += 1
+    return found
+
+
 SIMILARITIES: dict[str, Callable[[Sequence[Triple]], Rows]] = {
     "ppmi": ppmi_similarities,
     "context": context_similarities,
@@ -284,6 +301,22 @@ def nearest(vectors: Sequence[Vector], query: Vector, k: int, without: int = -1)
     return sorted(
         others, key=lambda y: (sum((a - b) ** 2 for a, b in zip(vectors[y], query, strict=True)), y)
     )[:k]
+
+
+def nearest_centroid(centroids: Sequence[Vector], point: Vector) -> int:
+    """The number of the nearest centroid; the smaller one wins ties."""
+    return min(range(len(centroids)), key=lambda c: (distance(centroids[c], point), c))
+
+
+def moved_centroids(
+    points: Sequence[Vector], clusters: Sequence[int], centroids: Sequence[Vector]
+) -> list[Vector]:
+    """The mean of the points of each cluster; a centroid without points stays."""
+    moved = []
+    for number, centroid in enumerate(centroids):
+        own = [point for point, c in zip(points, clusters, strict=True) if c == number]
+        moved.append([sum(x) / len(own) for x in zip(*own, strict=True)] if own else list(centroid))
+    return moved
 
 
 def cosine_of_types(own: Collection[str], found: Counter[str]) -> float:

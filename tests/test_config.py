@@ -25,6 +25,8 @@ from pyke.errors import NoInput, UsageError
         ("dimensions", -1),
         ("dimensions", 2.5),
         ("dimensions", True),
+        ("clusters", -1),
+        ("clusters", 10_001),
         ("k", 0),
         ("repellers", -1),
         ("omega", math.nan),
@@ -152,6 +154,7 @@ CHANGES = st.fixed_dictionaries(
     optional={
         "dimensions": st.integers(1, 4096),
         "similarity": st.sampled_from(["context", "ppmi"]),
+        "clusters": st.integers(0, 10_000),
         "k": st.integers(1, 10_000),
         "repellers": st.integers(0, 10_000),
         "mass": st.sampled_from(["stiffness", "unit"]),

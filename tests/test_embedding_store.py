@@ -50,6 +50,40 @@ def test_loading_gives_what_was_saved(family: Path, tmp_path: Path) -> None:
     assert len(loaded.manifest["history"]) == 25
 
 
+def test_clusters_are_saved_if_there_are_any(family: Path, tmp_path: Path) -> None:
+    made = pyke.embed(family, dimensions=6, clusters=3)
+    made.save(tmp_path / "out")
+    loaded = pyke.load(tmp_path / "out")
+    assert made.term_clusters.tolist() == loaded.term_clusters.tolist()
+    assert store.verify(tmp_path / "out")["config"]["clusters"] == 3
+    pyke.embed(family, dimensions=6, clusters=0).save(tmp_path / "none")
+    assert not (tmp_path / "none" / "clusters.npy").exists()
+    assert len(pyke.load(tmp_path / "none").term_clusters) == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda a: a[1:], lambda a: a - 1 - 10_000, lambda a: a + 10_000, lambda a: a.astype(np.int64)],
+)
+def test_forged_clusters_are_refused(
+    family: Path, tmp_path: Path, change: Callable[[Any], Any]
+) -> None:
+    out = tmp_path / "out"
+    pyke.embed(family, dimensions=6, clusters=3).save(out)
+    forge_array(out / "clusters.npy", change(np.load(out / "clusters.npy")))
+    with pytest.raises(DamagedStore):
+        pyke.load(out).update(added=family)
+    with pytest.raises(DamagedStore):
+        store.verify(out)
+
+
+def test_an_older_embedding_was_made_without_clusters(saved: Path) -> None:
+    manifest = json.loads((saved / "manifest.json").read_text())
+    del manifest["config"]["clusters"]
+    forge(saved, config=manifest["config"])
+    assert pyke.load(saved).config().clusters == 0
+
+
 def test_a_loaded_embedding_is_read_only(saved: Path) -> None:
     with pytest.raises(ValueError, match="read-only"):
         pyke.load(saved).vectors[0, 0] = 1

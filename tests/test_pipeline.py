@@ -39,13 +39,17 @@ def graph(tmp_path: Path) -> Path:
 
 
 class StopAt(Progress):
-    """Interrupts a run after some iterations, as a signal would."""
+    """Interrupts a run after some iterations of a simulation, as a signal would."""
 
-    def __init__(self, iteration: int) -> None:
-        self._iteration = iteration
+    def __init__(self, iteration: int, simulation: str = "simulation") -> None:
+        self._iteration, self._simulation = iteration, simulation
+        self._stage = ""
+
+    def stage(self, name: str, *_: Any) -> None:
+        self._stage = name
 
     def iteration(self, number: int, *_: Any) -> None:
-        if number == self._iteration:
+        if (number, self._stage) == (self._iteration, self._simulation):
             raise Interrupted(2)
 
 
@@ -87,6 +91,74 @@ def test_an_interrupted_run_resumes_to_the_same_bits(graph: Path, tmp_path: Path
     assert bits(resumed) == bits(whole)
     assert resumed.manifest["history"] == whole.manifest["history"]
     assert not (tmp_path / ".out.pyke").exists()
+
+
+# -- clusters: a first simulation, and a second one with coarse contexts -------------------------
+
+
+def test_clusters_change_the_vectors_but_threads_and_memory_do_not(graph: Path) -> None:
+    made = [pyke.embed(graph, clusters=7, threads=threads, memory="2GB") for threads in (1, 3)]
+    assert bits(made[0]) == bits(made[1]) == bits(pyke.embed(graph, clusters=7))
+    assert bits(made[0]) != bits(pyke.embed(graph, clusters=0))
+    assert len(made[0].term_clusters) == len(made[0])
+    assert set(made[0].term_clusters.tolist()) == set(range(7))
+    assert len(pyke.embed(graph, clusters=0).term_clusters) == 0
+
+
+def test_the_preset_fast_has_one_simulation(graph: Path) -> None:
+    fast = pyke.embed(graph, preset="fast")
+    assert bits(fast) == bits(pyke.embed(graph, clusters=0))
+    assert [stage["name"] for stage in fast.manifest["stages"]].count("simulation") == 1
+
+
+@pytest.mark.parametrize(
+    ("simulation", "at"),
+    [("first simulation", 1), ("first simulation", 16), ("simulation", 1), ("simulation", 24)],
+)
+def test_a_run_with_clusters_resumes_to_the_same_bits(
+    graph: Path, tmp_path: Path, simulation: str, at: int
+) -> None:
+    config = Config(dimensions=8, clusters=5)
+    whole = embed_to(tmp_path / "whole", graph, config)
+    with pytest.raises(Interrupted):
+        embed_to(tmp_path / "out", graph, config, progress=StopAt(at, simulation))
+    kept = {path.name for path in (tmp_path / ".out.pyke").iterdir() if path.is_dir()}
+    if simulation == "simulation":
+        assert kept == {"graph", "clusters", "springs", "positions"}
+    else:
+        assert kept == {"graph", "first_springs", "first_positions"}
+    resumed = embed_to(tmp_path / "out", graph, config, resume=True)
+    assert bits(resumed) == bits(whole)
+    assert np.array_equal(resumed.term_clusters, whole.term_clusters)
+    assert resumed.manifest["history"] == whole.manifest["history"]
+
+
+@pytest.mark.parametrize(
+    "change", [lambda a: a[1:], lambda a: a + 2**20, lambda a: a - 1, lambda a: a.astype(np.int64)]
+)
+def test_forged_clusters_of_a_checkpoint_are_ignored(
+    graph: Path, tmp_path: Path, change: Callable[[Any], Any]
+) -> None:
+    config = Config(dimensions=8, clusters=5)
+    with pytest.raises(Interrupted):
+        embed_to(tmp_path / "out", graph, config, progress=StopAt(3))
+    path = tmp_path / ".out.pyke" / "clusters" / "clusters.npy"
+    forge_array(path, change(np.load(path)))
+    resumed = embed_to(tmp_path / "out", graph, config, resume=True)
+    assert bits(resumed) == bits(pyke.embed(graph, dimensions=8, clusters=5))
+
+
+def test_a_plan_with_clusters_estimates_the_counts(graph: Path) -> None:
+    made, plain = make_plan(graph, Config(clusters=20)), make_plan(graph, Config(clusters=0))
+    embedding = pyke.embed(graph, clusters=20)
+    assert made.sizes.particles == pytest.approx(embedding.manifest["particles"], rel=0.1)
+    assert made.sizes.springs == pytest.approx(embedding.manifest["springs"], rel=0.1)
+    assert made.sizes.pairs > plain.sizes.pairs
+    seconds = {stage.name: stage.seconds for stage in made.stages}
+    assert list(seconds)[-3:] == ["simulation", "clusters", "writing"]
+    once = next(stage.seconds for stage in plain.stages if stage.name == "simulation")
+    assert seconds["simulation"] > 1.5 * once
+    assert seconds["clusters"] > 0
 
 
 def test_checkpoints_after_every_iteration_do_not_change_the_vectors(
@@ -429,8 +501,8 @@ def test_types_can_come_from_another_predicate(tmp_path: Path) -> None:
 
 
 def test_a_plan_has_the_counts_of_the_run(graph: Path) -> None:
-    made = make_plan(graph, Config())
-    embedding = pyke.embed(graph)
+    made = make_plan(graph, Config(clusters=0))
+    embedding = pyke.embed(graph, clusters=0)
     assert made.share == 1
     assert made.sizes.particles == embedding.manifest["particles"]
     assert made.sizes.springs == embedding.manifest["springs"]

@@ -356,6 +356,25 @@ def test_an_embedding_with_ppmi_springs_can_be_updated(tmp_path: Path, newcomers
     assert np.isfinite(after.vectors).all()
 
 
+def test_new_terms_join_a_cluster(newcomers: Path, tmp_path: Path) -> None:
+    path = tmp_path / "crafts.nt"
+    path.write_text(crafts(60))
+    made = Run(path, Config(**SETTINGS, clusters=6)).embed()
+    after = update(made, newcomers)
+    same = (after.vectors[: len(made)] == made.vectors).all(axis=1)
+    assert (after.term_clusters[: len(made)] == made.term_clusters)[same].all()
+    assert np.isin(after.term_clusters, made.term_clusters).all()
+    for craft in CRAFTS:
+        near = [neighbour.term for neighbour in after.nearest(f"http://e/{craft}/new", k=3)]
+        assert all(term.startswith(f"http://e/{craft}") for term in near), near
+    again = update(after, removed=newcomers)
+    assert len(again.term_clusters) == len(again)
+    for threads in (2, 3):
+        other = update(made, newcomers, threads=threads)
+        assert np.array_equal(other.vectors, after.vectors)
+        assert np.array_equal(other.term_clusters, after.term_clusters)
+
+
 def test_the_command_reports_skipped_lines_and_unconnected_terms(
     typed: Path, tmp_path: Path, pyke: Command
 ) -> None:

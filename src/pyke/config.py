@@ -20,6 +20,7 @@ RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 MODEL, READING, RUNNING = "Model", "Reading", "Running"  # groups of settings
 SYNTAXES = ("ntriples", "nquads", "turtle", "trig", "rdfxml", "jsonld", "tsv", "csv")
+MAX_CLUSTERS = 10_000
 MAX_FILE_BYTES = 1 << 16  # of a file of settings
 _SAME = object()  # the preset `paper` keeps the default
 
@@ -51,6 +52,10 @@ class Config:
         symbol="σ",
         paper="ppmi",
     )
+    clusters: int = _setting(
+        0, MODEL, "Clusters for coarse contexts, which cost a second simulation; 0 for none.",
+        minimum=0, maximum=MAX_CLUSTERS,
+    )  # fmt: skip
     k: int = _setting(
         45, MODEL, "Springs per particle; the strongest are kept.",
         symbol="K", minimum=1, maximum=10_000,
@@ -265,6 +270,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     # The paper as printed, with the rescaling that its published code needs to stay finite.
     "paper": {one.name: one.paper for one in SETTINGS if one.paper is not _SAME},
+    # One simulation.
+    "fast": {"clusters": 0},
 }
 
 

@@ -17,7 +17,11 @@ from graphs import random_graph
 from pyke.core.files import remove
 from pyke.embedding import store
 
-SETTINGS = ("--dimensions", "4", "--checkpoint-seconds", "0", "--energy-release", "0.1")
+# Two simulations: the first one finds the clusters.
+SETTINGS = (
+    *("--dimensions", "4", "--checkpoint-seconds", "0", "--energy-release", "0.1"),
+    *("--clusters", "5"),
+)
 
 
 @pytest.fixture(scope="module")

@@ -43,6 +43,7 @@ VECTOR_KERNELS = (
     "springs/_kernels.py",
     "springs/_selection.py",
     "springs/_events.py",
+    "springs/_kmeans.py",
     "simulation/forces.py",
     "simulation/_kernels.py",
 )

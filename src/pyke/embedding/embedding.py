@@ -332,6 +332,8 @@ class Embedding(TermVectors):
             "label_offsets.npy": self.labels.offsets,
             "labelled.npy": self.labelled,
         }
+        if len(self.term_clusters):
+            contents["clusters.npy"] = self.term_clusters
         manifest = {key: value for key, value in self.manifest.items() if key != "files"}
         store.save(Path(path), contents, manifest, force)
 

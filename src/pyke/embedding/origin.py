@@ -25,9 +25,10 @@ def config_of(embedding: TermVectors, changes: dict[str, Any]) -> Config:
 
     Number of threads, memory limit, syntax and base are those of the machine and the files.
     """
+    older = {"clusters": 0}  # what settings meant before they existed
     free = {"threads": 0, "memory": None, "format": None, "base": None}
     try:
-        made = asdict(Config(**(embedding.manifest["config"] | free)))
+        made = asdict(Config(**(older | embedding.manifest["config"] | free)))
     except (KeyError, TypeError, UsageError) as error:
         raise DamagedStore(f"the manifest has no valid settings: {error}. {_ADVICE}") from None
     given = {name: value for name, value in changes.items() if value is not None}

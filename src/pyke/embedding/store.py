@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyke.config import MAX_CLUSTERS
 from pyke.core.arrays import Floats, Ids
 from pyke.core.checks import check, check_finite, check_ids, check_sorted, check_texts
 from pyke.core.files import Content, write_directory
 from pyke.core.stored import CHECKSUM, MANIFEST, Kind, StoredFile
 from pyke.core.stored import read_manifest as read_any_manifest
 from pyke.errors import DamagedStore, NoInput
-from pyke.graph.graph import LITERAL, Census
+from pyke.graph.graph import LITERAL, NO_CLUSTER, NO_CLUSTERS, Census
 from pyke.graph.terms import Terms, Texts
 
 FORMAT = "pyke-embedding"
@@ -32,7 +33,9 @@ _ARRAYS: dict[str, Kind] = {
     "triples.npy": (("<i4",), 3),
     "labelled.npy": (("<i4",), None),
     "label_offsets.npy": (("<i8",), None),
+    "clusters.npy": (("<i4",), None),
 }
+_CLUSTERS = "clusters.npy"  # only of embeddings that were made with clusters
 _TEXTS = ("terms.txt", "labels.txt")  # UTF-8
 _VECTORS_AT_ONCE = 1 << 16
 _COUNTS = {name for name, kind in Census.__annotations__.items() if kind == "int"}
@@ -118,6 +121,15 @@ class Store:
             check_sorted(labelled, distinct=True)
         return labelled
 
+    def term_clusters(self) -> Ids:
+        """The cluster of each term, −1 for none; empty if the embedding was made without."""
+        if _CLUSTERS not in self.files:
+            return NO_CLUSTERS
+        with self._checked(_CLUSTERS):
+            clusters: Ids = self.arrays[_CLUSTERS]
+            check_ids(clusters, NO_CLUSTER, MAX_CLUSTERS)
+        return clusters
+
     @contextmanager
     def _checked(self, *names: str) -> Iterator[None]:
         """Check the checksums of small files, and say which file a failed check is about."""
@@ -135,14 +147,16 @@ PARTS: dict[str, Callable[[Store], Any]] = {
     "triples": Store.triples,
     "labels": Store.labels,
     "labelled": Store.labelled,
+    "term_clusters": Store.term_clusters,
 }
 
 
 def load(path: Path) -> Store:
     """Open an embedding directory: sizes, headers and shapes are checked."""
     manifest = read_manifest(path)
-    files = {name: StoredFile.open(path, name, manifest) for name in (*_ARRAYS, *_TEXTS)}
-    arrays = {name: files[name].array(kind) for name, kind in _ARRAYS.items()}
+    files = {name: StoredFile.open(path, name, manifest) for name in manifest["files"]}
+    kinds = {name: kind for name, kind in _ARRAYS.items() if name in files}
+    arrays = {name: files[name].array(kind) for name, kind in kinds.items()}
     store = Store(path, manifest, files, arrays)
     with _damage_in(path):
         _check_lengths(store)
@@ -199,7 +213,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
             f"{path} has format version {manifest.get('version')!r:.20}; "
             f"this version of pyke reads version {VERSION}"
         )
-    if set(manifest["files"]) != {*_ARRAYS, *_TEXTS}:
+    if {*manifest["files"], _CLUSTERS} != {*_ARRAYS, *_TEXTS}:
         raise DamagedStore(f"{file} does not list the files of an embedding")
     return manifest
 
@@ -227,6 +241,7 @@ def _check_lengths(store: Store) -> None:
         len(arrays["label_offsets.npy"]) == len(arrays["labelled.npy"]) + 1,
         "label_offsets.npy and labelled.npy differ in length",
     )
+    check(len(arrays.get(_CLUSTERS, range(terms))) == terms, "not one cluster per term")
 
 
 def _check_manifest(manifest: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from pyke.embedding.lookup import Lookup, texts_at
 from pyke.embedding.queries import as_vectors, check_ids
 from pyke.embedding.store import PARTS, Store
 from pyke.errors import UsageError
-from pyke.graph.graph import Graph
+from pyke.graph.graph import NO_CLUSTERS, Graph
 from pyke.graph.terms import Terms, Texts
 
 if TYPE_CHECKING:
@@ -37,9 +37,11 @@ class TermVectors:
     labels: Texts
     labelled: Ids  # the term of each label, ascending
     manifest: dict[str, Any] = field(repr=False)
+    # The cluster of each term, −1 for none; empty if the embedding was made without clusters.
+    term_clusters: Ids = field(default_factory=lambda: NO_CLUSTERS)
 
     def __post_init__(self) -> None:
-        for name in ("vectors", "types", "triples", "labelled"):
+        for name in ("vectors", "types", "triples", "labelled", "term_clusters"):
             view = getattr(self, name).view()  # the caller may continue to write to its own array
             view.flags.writeable = False
             object.__setattr__(self, name, view)

@@ -15,6 +15,7 @@ from pyke.core.arrays import BLOCK_ROWS
 from pyke.errors import OverBudget
 from pyke.graph.graph import Graph
 from pyke.simulation.anneal import row_stride
+from pyke.springs.kmeans import SAMPLE_PER_CLUSTER
 from pyke.springs.repellers import pool_size
 
 PROGRAM_BYTES = 190_000_000  # the interpreter, the libraries and the loaded kernels
@@ -98,6 +99,14 @@ def simulation_bytes(sizes: Sizes, config: Config) -> int:
     return _graph_bytes(sizes, config) + forces + positions
 
 
+def clusters_bytes(sizes: Sizes, config: Config) -> int:
+    """The graph, the positions, the vectors of the terms, and the sample for the centroids."""
+    positions = 4 * row_stride(config.dimensions) * sizes.particles
+    sample = min(sizes.terms, SAMPLE_PER_CLUSTER * config.clusters)
+    vectors = 4 * config.dimensions * (sizes.terms + sample)
+    return _graph_bytes(sizes, config) + positions + vectors + 24 * sizes.terms
+
+
 def writing_bytes(sizes: Sizes, config: Config) -> int:
     """The graph, the vectors, and the table of triples."""
     vectors = 4 * config.dimensions * sizes.terms
@@ -116,6 +125,7 @@ STAGE_BYTES: dict[str, Callable[[Sizes, Config], int]] = {
     "springs": springs_bytes,
     "repellers": repellers_bytes,
     "simulation": simulation_bytes,
+    "clusters": clusters_bytes,
     "writing": writing_bytes,
 }
 

@@ -6,6 +6,7 @@ checked, because they check nothing. The values themselves are trusted if their 
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from collections.abc import Callable
@@ -16,8 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.config import Config
-from pyke.core.arrays import BLOCK_ROWS, Matrix, Repellers
+from pyke.config import MAX_CLUSTERS, Config
+from pyke.core.arrays import BLOCK_ROWS, Ids, Matrix, Repellers
 from pyke.core.checks import check, check_finite, check_ids, check_offsets
 from pyke.core.files import remove, write_directory
 from pyke.core.stored import MANIFEST, Kind, StoredFile, read_manifest
@@ -30,7 +31,8 @@ from pyke.simulation.anneal import Iteration, State, row_stride
 Arrays = dict[str, NDArray[Any]]
 Content = TypeVar("Content")
 VERSION = 1
-GRAPH, FORCES, POSITIONS = "graph", "springs", "positions"  # directory names
+GRAPH, CLUSTERS, FORCES, POSITIONS = "graph", "clusters", "springs", "positions"  # directories
+FIRST = "first_"  # begins the names of those of the first simulation
 
 _IDS: Kind = (("<i4",), None)
 _OFFSETS: Kind = (("<i8",), None)
@@ -57,6 +59,7 @@ _ARRAYS: dict[str, dict[str, Kind]] = {  # of each checkpoint
         "members": (("<u2", "<u4"), 0),
         "counts": (("<u2",), None),
     },
+    CLUSTERS: {"clusters": _IDS},
     POSITIONS: {"positions": (("<f4",), 0)},
 }
 _ROWS_AT_ONCE = BLOCK_ROWS << 8
@@ -82,10 +85,17 @@ class Checkpoints:
         self._every = every  # seconds between checkpoints
         self._note = note
         self._last = time.monotonic()
-        self._saved: set[str] = set()  # graph and forces do not change once they are saved
+        self._saved: set[str] = set()  # graph, clusters and forces do not change once saved
+        self._prefix = ""  # of the names of forces and positions
         if directory and not resume:
-            for name in (GRAPH, FORCES, POSITIONS):
+            for name in (*_ARRAYS, FIRST + FORCES, FIRST + POSITIONS):
                 remove(directory / name)
+
+    def before_clusters(self) -> Checkpoints:
+        """Checkpoints of the simulation that the clusters come from: forces and positions."""
+        earlier = copy.copy(self)
+        earlier._prefix = FIRST
+        return earlier
 
     # -- graph --------------------------------------------------------------------------------
 
@@ -98,12 +108,33 @@ class Checkpoints:
         """The saved graph."""
         return self._load(GRAPH, _graph_of)
 
+    # -- clusters -----------------------------------------------------------------------------
+
+    def save_clusters(self, clusters: Ids, now: bool = False) -> None:
+        """Save the clusters if a checkpoint is due, or `now`. They end the first simulation."""
+        if len(clusters) and CLUSTERS not in self._saved:
+            self._save(CLUSTERS, {"clusters": clusters}, {}, now)
+            if CLUSTERS in self._saved and self._directory:
+                for name in (FORCES, POSITIONS):
+                    remove(self._directory / (FIRST + name))
+
+    def load_clusters(self, terms: int) -> Ids | None:
+        """The saved clusters of this number of terms."""
+
+        def clusters_of(arrays: Arrays, _: dict[str, Any]) -> Ids:
+            clusters: Ids = arrays["clusters"]
+            check(len(clusters) == terms, "not one cluster per term")
+            check_ids(clusters, 0, MAX_CLUSTERS)
+            return clusters
+
+        return self._load(CLUSTERS, clusters_of)
+
     # -- springs and repellers ----------------------------------------------------------------
 
     def save_forces(self, springs: Matrix, repellers: Repellers, now: bool = False) -> None:
         """Save springs and repellers if a checkpoint is due, or `now`."""
-        if FORCES not in self._saved:
-            self._save(FORCES, {**vars(springs), **vars(repellers)}, {}, now)
+        if self._prefix + FORCES not in self._saved:
+            self._save(self._prefix + FORCES, {**vars(springs), **vars(repellers)}, {}, now)
 
     def load_forces(self, terms: int) -> tuple[Matrix, Repellers] | None:
         """The saved springs and repellers of a graph with this number of terms."""
@@ -116,14 +147,15 @@ class Checkpoints:
             check_repellers(repellers, springs.rows)
             return springs, repellers
 
-        return self._load(FORCES, forces_of)
+        return self._load(self._prefix + FORCES, forces_of)
 
     # -- positions ----------------------------------------------------------------------------
 
     def save_state(self, state: State) -> None:
         """Save positions; the simulation decides when."""
         history = [asdict(iteration) for iteration in state.history]
-        self._save(POSITIONS, {"positions": state.positions}, {"history": history}, now=True)
+        arrays = {"positions": state.positions}
+        self._save(self._prefix + POSITIONS, arrays, {"history": history}, now=True)
 
     def load_state(self, particles: int, config: Config) -> State | None:
         """The saved positions of this number of particles."""
@@ -136,7 +168,7 @@ class Checkpoints:
             check_finite(np.array([list(vars(one).values()) for one in history], np.float64))
             return State(positions, history)
 
-        return self._load(POSITIONS, state_of)
+        return self._load(self._prefix + POSITIONS, state_of)
 
     # -----------------------------------------------------------------------------------------
 
@@ -162,7 +194,7 @@ class Checkpoints:
             return None
         path = self._directory / name
         try:
-            arrays, manifest = _read(path, _ARRAYS[name])
+            arrays, manifest = _read(path, _ARRAYS[name.removeprefix(FIRST)])
             if manifest["fingerprint"] == self._fingerprint:
                 content = content_of(arrays, manifest)
                 self._saved.add(name)

@@ -56,7 +56,7 @@ def embed_to(
             return finished
         files.check_output_directory(target, force)
     with files.work_directory(target) as work:
-        if not resume and (work / "positions").exists():
+        if not resume and any(work.glob("*positions")):
             note("Discarded the checkpoint of an earlier run. `resume=True` continues from one.")
         try:
             every = config.checkpoint_seconds

@@ -1,4 +1,8 @@
-"""The algorithm: read → springs → repellers → simulation → embedding."""
+"""The algorithm: read → springs → repellers → simulation → embedding.
+
+With `clusters`, a first simulation comes before: springs → repellers → first simulation → clusters.
+The springs of the second one have coarse contexts besides, which need the clusters of the terms.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +15,27 @@ import numpy as np
 
 from pyke import __version__
 from pyke.config import Config
-from pyke.core.arrays import Floats, Matrix, Repellers
+from pyke.core.arrays import Floats, Ids, Matrix, Repellers
 from pyke.core.compile import VECTOR_KERNELS, version
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import EmptyGraph, UsageError
 from pyke.graph import build
 from pyke.graph.batches import Batch
-from pyke.graph.graph import Census, Graph
+from pyke.graph.graph import NO_CLUSTERS, Census, Graph
 from pyke.pipeline.budget import sizes_of
 from pyke.pipeline.checkpoints import NO_CHECKPOINTS, Checkpoints
 from pyke.pipeline.stages import Stages
 from pyke.read import find, objects, tokenize
 from pyke.read.objects import Inputs, Source
 from pyke.simulation import anneal
+from pyke.springs.find import find_similarities
+from pyke.springs.kmeans import clusters_of
 from pyke.springs.repellers import draw_repellers
 from pyke.springs.similarity import similarity
 from pyke.springs.strongest import strongest_springs, symmetric_matrix
+
+FASTER = 1.5  # the first simulation releases its energy by this factor faster
 
 
 def embed(
@@ -48,7 +56,7 @@ def embed(
           written as in a TSV file: `<iri>` or a bare name, `_:blank`, `"literal"`;
         - `(ids, terms)`: an (n, 3) array of positions in a list of strings.
     preset
-        "default" or "paper".
+        "default", "paper" or "fast".
     progress
         Receives stages and iterations.
     **parameters
@@ -88,21 +96,15 @@ def _embed_graph(
     graph: Graph, stages: Stages, checkpoints: Checkpoints = NO_CHECKPOINTS
 ) -> Embedding:
     """Springs → repellers → simulation → embedding, except stages that checkpoints cover."""
-    checkpoints.save_graph(graph)
-    springs, repellers = checkpoints.load_forces(len(graph.terms)) or find_forces(graph, stages)
-    stages.require("simulation", particles=springs.rows, springs=len(springs.columns))
-    checkpoints.save_forces(springs, repellers)
-
-    def keep(state: anneal.State) -> None:
-        checkpoints.save_graph(graph, now=True)
-        checkpoints.save_forces(springs, repellers, now=True)
-        checkpoints.save_state(state)
-
     config = stages.config
-    saved = checkpoints.load_state(springs.rows, config)
-    with stages.stage("simulation", anneal.planned_iterations(config), "iterations"):
-        result = anneal.simulate(springs, repellers, config, stages.progress, saved, keep)
-        vectors = np.ascontiguousarray(result.positions[: len(graph.terms), : config.dimensions])
+    checkpoints.save_graph(graph)
+    clusters: Ids = NO_CLUSTERS
+    if config.clusters:
+        known = checkpoints.load_clusters(len(graph.terms))
+        clusters = find_clusters(graph, stages, checkpoints) if known is None else known
+        checkpoints.save_clusters(clusters)
+    springs, result = _simulate("simulation", graph, clusters, stages, config, checkpoints)
+    vectors = np.ascontiguousarray(result.positions[: len(graph.terms), : config.dimensions])
     manifest = {
         "program": __version__,
         "config": config.as_dict(),
@@ -114,10 +116,54 @@ def _embed_graph(
         "history": result.history_as_dicts(),
         "stages": stages.as_dicts(),
     }
-    return as_embedding(graph, vectors, manifest)
+    return as_embedding(graph, vectors, manifest, clusters)
 
 
-def find_forces(graph: Graph, stages: Stages) -> tuple[Matrix, Repellers]:
+def find_clusters(graph: Graph, stages: Stages, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Ids:
+    """The cluster of each term, by a shorter simulation with the springs of the graph alone."""
+    config = stages.config
+    first, earlier = first_config(config), checkpoints.before_clusters()
+    result = _simulate("first simulation", graph, NO_CLUSTERS, stages, first, earlier)[1]
+    stages.require("clusters")
+    with stages.stage("clusters"):
+        points = np.ascontiguousarray(result.positions[: len(graph.terms), : config.dimensions])
+        return clusters_of(points, config.clusters, config.seed, config.threads)
+
+
+def first_config(config: Config) -> Config:
+    """The settings of the first simulation, which needs fewer iterations."""
+    return replace(config, energy_release=FASTER * config.energy_release)
+
+
+def _simulate(
+    name: str,
+    graph: Graph,
+    clusters: Ids,
+    stages: Stages,
+    config: Config,
+    checkpoints: Checkpoints,
+) -> tuple[Matrix, anneal.Result]:
+    """Springs → repellers → simulation; returns the springs and the result."""
+    terms = len(graph.terms)
+    springs, repellers = checkpoints.load_forces(terms) or find_forces(graph, stages, clusters)
+    stages.require("simulation", particles=springs.rows, springs=len(springs.columns))
+    checkpoints.save_forces(springs, repellers)
+
+    def keep(state: anneal.State) -> None:
+        checkpoints.save_graph(graph, now=True)
+        checkpoints.save_clusters(clusters, now=True)
+        checkpoints.save_forces(springs, repellers, now=True)
+        checkpoints.save_state(state)
+
+    saved = checkpoints.load_state(springs.rows, config)
+    with stages.stage(name, anneal.planned_iterations(config), "iterations"):
+        result = anneal.simulate(springs, repellers, config, stages.progress, saved, keep)
+    return springs, result
+
+
+def find_forces(
+    graph: Graph, stages: Stages, clusters: Ids = NO_CLUSTERS
+) -> tuple[Matrix, Repellers]:
     """Springs (who attracts whom, how strongly) and repellers (who repels whom) of a graph."""
     if not len(graph):
         where = ", ".join(stages.inputs) or "the graph"
@@ -126,7 +172,7 @@ def find_forces(graph: Graph, stages: Stages) -> tuple[Matrix, Repellers]:
     # The number of pairs is not known yet; there are hardly fewer than triples.
     stages.require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(graph))
     with stages.stage("springs"):
-        pairs = similarity(config.similarity)(graph, config.threads, None)
+        pairs = find_similarities(graph, config, clusters)
         stages.require("springs", pairs=len(pairs.first), particles=pairs.particles)
         similarities = symmetric_matrix(pairs, config.threads)
         del pairs  # releases memory before the next large arrays
@@ -137,7 +183,9 @@ def find_forces(graph: Graph, stages: Stages) -> tuple[Matrix, Repellers]:
     return springs, repellers
 
 
-def as_embedding(graph: Graph, vectors: Floats, manifest: Mapping[str, Any]) -> Embedding:
+def as_embedding(
+    graph: Graph, vectors: Floats, manifest: Mapping[str, Any], clusters: Ids
+) -> Embedding:
     """The embedding of a graph: one vector for each of its terms."""
     return Embedding(
         vectors,
@@ -147,6 +195,7 @@ def as_embedding(graph: Graph, vectors: Floats, manifest: Mapping[str, Any]) -> 
         graph.labels,
         graph.labelled,
         dict(manifest),
+        clusters,
     )
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pyke.config import Config, format_size
 from pyke.core.progress import Progress
 from pyke.errors import OverBudget, UsageError
+from pyke.graph.graph import NO_CLUSTERS
 from pyke.pipeline.budget import STAGE_BYTES, Sizes, writing_bytes
-from pyke.pipeline.embed import Run, find_forces
+from pyke.pipeline.embed import FASTER, Run, find_clusters, find_forces, first_config
 from pyke.read.objects import Inputs
 from pyke.simulation.anneal import planned_iterations
 
@@ -73,28 +75,37 @@ def make_plan(
     total = sum(document.size for document in documents)
     text = sum(doc.size * (TYPICAL_RATIO if doc.compression else 1) for doc in documents)
     share = min(1.0, sample_bytes / max(1, text))
-    unlimited = replace(config, memory=None)
+    # The sample finds clusters by a simulation of two iterations, which give similar counts.
+    unlimited = replace(config, memory=None, energy_release=0.5 / FASTER)
     sample, read = _sample(Run(inputs, unlimited, progress, share))
     sizes = sample.stages.sizes
     if read < total:
         smaller, smaller_read = _sample(Run(inputs, unlimited, progress, share / 3))
         if smaller_read < read:
             sizes = sizes.grown(smaller.stages.sizes, read / smaller_read, total / read)
-    seconds = {stage.name: stage.seconds * total / read for stage in sample.stages.finished}
+    seconds: dict[str, float] = defaultdict(float)
+    for stage in sample.stages.finished:
+        seconds[stage.name] += stage.seconds * total / read
     return _plan(sizes, config, seconds, read / total)
 
 
 def _sample(run: Run) -> tuple[Run, int]:
     """The run after it counted its share of the input, and the bytes that it read."""
     graph = run.read()
-    find_forces(graph, run.stages)
+    clusters = find_clusters(graph, run.stages) if run.config.clusters else NO_CLUSTERS
+    find_forces(graph, run.stages, clusters)
     return run, graph.census.bytes
 
 
 def _plan(sizes: Sizes, config: Config, measured: Mapping[str, float], share: float) -> Plan:
-    """The plan of all stages; `measured` has the seconds of the stages that ran on the sample."""
+    """The plan of all stages; `measured` has the seconds of the stages that ran on the sample.
+
+    With clusters, springs, repellers and simulation have the seconds of both simulations.
+    """
     rows = sizes.springs + sizes.particles * config.repellers
     rounds = planned_iterations(config)
+    if config.clusters:
+        rounds += planned_iterations(first_config(config))
     seconds = {
         **measured,
         "simulation": rounds * rows / ROWS_PER_SECOND / config.threads,
@@ -103,6 +114,7 @@ def _plan(sizes: Sizes, config: Config, measured: Mapping[str, float], share: fl
     stages = tuple(
         StagePlan(name, needed(sizes, config), seconds.get(name, 0.0))
         for name, needed in STAGE_BYTES.items()
+        if name != "clusters" or config.clusters
     )
     return Plan(sizes, stages, share)
 

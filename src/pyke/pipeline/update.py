@@ -6,6 +6,7 @@ New terms are placed, and known terms most of whose triples changed:
    contexts.
 2. Weighted means lie closer together than the points they average. A linear map corrects this. It
    is learnt from a sample of known terms, from their weighted means to their true positions.
+3. If the embedding has clusters, a placed term joins the cluster with the nearest mean.
 
 Simulating further iterations around the new terms gave worse scores: particles that move contract
 next to particles that are fixed.
@@ -23,19 +24,20 @@ from numpy.typing import NDArray
 
 from pyke import __version__
 from pyke.config import Config
-from pyke.core.arrays import Floats, Matrix, ranges
+from pyke.core.arrays import Floats, Ids, Matrix, ranges
 from pyke.core.counts import count_rows
 from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DamagedStore, EmptyGraph, UsageError
 from pyke.graph.changes import merge_graphs, remove_triples, triples_also_in
-from pyke.graph.graph import Graph
+from pyke.graph.graph import NO_CLUSTER, Graph
 from pyke.pipeline.budget import require_update, sizes_of
 from pyke.pipeline.embed import Run, as_embedding
 from pyke.read.objects import Source
 from pyke.simulation import _kernels as simulation_kernels
 from pyke.simulation import anneal
+from pyke.springs import kmeans
 from pyke.springs.strongest import springs_around
 
 MAX_CHANGED = 0.5  # a term with a larger fraction of changed triples is placed again
@@ -108,6 +110,7 @@ def update(
     unconnected = 0
     if change.placed.any():
         change.vectors[change.placed], unconnected = _find_places(change, config)
+        _join_clusters(change, config)
     record = change.record | {"adrift": unconnected, "seconds": time.perf_counter() - began}
     manifest = {key: value for key, value in embedding.manifest.items() if key not in _OUTDATED}
     manifest |= {
@@ -115,7 +118,7 @@ def update(
         "census": change.graph.census.as_dict(),
         "updates": [*embedding.manifest.get("updates", []), record],
     }
-    return as_embedding(change.graph, change.vectors, manifest)
+    return as_embedding(change.graph, change.vectors, manifest, change.clusters)
 
 
 # -- the graph after the change ---------------------------------------------------------------
@@ -123,10 +126,14 @@ def update(
 
 @dataclass(frozen=True)
 class Change:
-    """The graph after a change, the vectors of its terms, and which terms are to be placed."""
+    """The graph after a change, the vectors of its terms, and which terms are to be placed.
+
+    Terms to be placed have no cluster yet. Without clusters, `clusters` is empty.
+    """
 
     graph: Graph
     vectors: Floats
+    clusters: Ids
     placed: Flags
     record: dict[str, Any]
 
@@ -139,7 +146,7 @@ def read_change(
     progress: Progress,
 ) -> Change:
     """Read the triples to add and to remove, and build the new graph. Removal applies to both."""
-    graph, vectors = embedding.graph(), embedding.vectors
+    graph, vectors, clusters = embedding.graph(), embedding.vectors, embedding.term_clusters
     changes = np.zeros(len(graph.terms), np.int64)  # triples that each term lost or gained
     more = None if added is None else Run(added, config, progress).read(keep_all_terms=True)
     require_update(sizes_of(graph) if more is None else sizes_of(graph, more), config)
@@ -160,6 +167,7 @@ def read_change(
         graph, new_ids = remove_triples(graph, dropped, config.type_predicate)
         kept = np.flatnonzero(new_ids >= 0)
         vectors, changes = vectors[kept], before[kept] - _occurrences(graph)
+        clusters = clusters[kept] if len(clusters) else clusters
     known, triples, occurrences = len(graph.terms), len(graph), _occurrences(graph)
     if more is not None:
         before, graph = occurrences, merge_graphs(graph, more, config)
@@ -170,6 +178,9 @@ def read_change(
     placed = changes > MAX_CHANGED * occurrences
     enlarged = np.empty((len(graph.terms), embedding.vectors.shape[1]), np.float32)
     enlarged[:known] = vectors
+    if len(clusters):
+        clusters = np.append(clusters, np.full(len(graph.terms) - known, NO_CLUSTER, np.int32))
+        clusters[placed] = NO_CLUSTER
     record = {
         "added": len(graph) - triples,
         "removed": gone,
@@ -180,7 +191,7 @@ def read_change(
         "first_errors": [str(problem) for census in read for problem in census.problems],
         "inputs": [_name(source) for source in (added, removed)],
     }
-    return Change(graph, enlarged, placed, record)
+    return Change(graph, enlarged, clusters, placed, record)
 
 
 def _occurrences(graph: Graph) -> NDArray[np.int64]:
@@ -221,7 +232,8 @@ def _find_places(change: Change, config: Config) -> tuple[Floats, int]:
     size = min(SAMPLE_PER_DIMENSION * config.dimensions, int(MAX_SAMPLE * len(known)))
     sample[np.random.default_rng(config.seed).permutation(known)[:size]] = True
     chosen = placed | sample
-    near = Neighbourhood.of(springs_around(change.graph, chosen, config), chosen)
+    springs = springs_around(change.graph, chosen, config, change.clusters)
+    near = Neighbourhood.of(springs, chosen)
     means, is_found = near.weighted_means(vectors, config)
     of_sample, of_placed = sample[near.terms] & is_found, placed[near.terms]
     places = means[of_placed].astype(np.float64)
@@ -234,6 +246,17 @@ def _find_places(change: Change, config: Config) -> tuple[Floats, int]:
         start = anneal.random_start(len(vectors), config)[:, : config.dimensions]
         places[unconnected] = start[near.terms[of_placed][unconnected]]
     return places.astype(np.float32), len(unconnected)
+
+
+def _join_clusters(change: Change, config: Config) -> None:
+    """Give each placed term the cluster whose known terms have the nearest mean."""
+    clusters, known = change.clusters, np.flatnonzero(change.clusters >= 0)
+    if not len(known):
+        return
+    numbers, positions = np.unique(clusters[known], return_inverse=True)
+    centroids = kmeans.means(change.vectors[known], positions.astype(np.int32), len(numbers))
+    points = change.vectors[change.placed]
+    clusters[change.placed] = numbers[kmeans.nearest_centroids(points, centroids, config.threads)]
 
 
 def _map_linearly(here: Doubles, there: Doubles, points: Doubles, threads: int) -> Doubles:

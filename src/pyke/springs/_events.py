@@ -21,6 +21,32 @@ def pack(terms: NDArray[np.int32], contexts: NDArray[np.int32], out: NDArray[np.
 
 
 @kernel
+def group_keys(
+    subjects: NDArray[np.int32],
+    predicates: NDArray[np.int32],
+    objects: NDArray[np.int32],
+    counted: NDArray[np.bool_],
+    clusters: NDArray[np.int32],
+    number: int,
+    out: NDArray[np.uint64],
+) -> int:
+    """Columns of counted triples → uint64 keys of the events in coarse contexts; their number.
+
+    context = (2 · predicate + side) · number + cluster of the other term; −1 gives no event.
+    """
+    n = 0
+    for i in range(subjects.shape[0]):
+        if counted[i]:
+            for side in range(2):
+                x, other = (subjects[i], objects[i]) if side == 0 else (objects[i], subjects[i])
+                if clusters[other] >= 0:
+                    context = (2 * np.int64(predicates[i]) + side) * number + clusters[other]
+                    out[n] = np.uint64(context) << np.uint64(32) | np.uint64(x)
+                    n += 1
+    return n
+
+
+@kernel
 def _term(key: np.uint64) -> int:
     return np.int64(key & np.uint64(0xFFFFFFFF))
 

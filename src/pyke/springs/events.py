@@ -7,6 +7,7 @@ other events do not change if these are joined to them.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
 from pyke.graph.build import require_ids
@@ -31,6 +32,13 @@ def event_similarities(
     """
     keys = np.empty(len(terms), np.uint64)
     _events.pack(terms, contexts, keys)
+    return similarities_of_keys(keys, number, weight, around)
+
+
+def similarities_of_keys(
+    keys: NDArray[np.uint64], number: int, weight: float = 1.0, around: Around | None = None
+) -> Similarities:
+    """The same for events as keys: context << 32 | term. It sorts the keys in place."""
     keys.sort()
     occurrences = np.zeros(number, np.int64)
     shared, pairs = _events.count_members(keys, occurrences)

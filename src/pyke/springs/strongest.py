@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.config import Config
-from pyke.core.arrays import Matrix
+from pyke.core.arrays import Ids, Matrix
 from pyke.core.counts import count_rows
 from pyke.core.parallel import parallel_for, run_tasks
-from pyke.graph.graph import Graph
+from pyke.graph.graph import NO_CLUSTERS, Graph
 from pyke.springs import _selection
-from pyke.springs.similarity import Around, Similarities, similarity
+from pyke.springs.find import find_similarities
+from pyke.springs.similarity import Around, Similarities
 
 
 def symmetric_matrix(pairs: Similarities, threads: int = 1) -> Matrix:
@@ -54,7 +55,9 @@ def strongest_springs(matrix: Matrix, k: int, threads: int = 1) -> Matrix:
     return Matrix(offsets, columns, values)
 
 
-def springs_around(graph: Graph, terms: NDArray[np.bool_], config: Config) -> Matrix:
+def springs_around(
+    graph: Graph, terms: NDArray[np.bool_], config: Config, clusters: Ids = NO_CLUSTERS
+) -> Matrix:
     """P(x) of some terms and of the particles linked to them; other rows are incomplete."""
-    pairs = similarity(config.similarity)(graph, config.threads, Around(terms, config.k))
+    pairs = find_similarities(graph, config, clusters, Around(terms, config.k))
     return strongest_springs(symmetric_matrix(pairs, config.threads), config.k, config.threads)

@@ -46,7 +46,9 @@ def simulated_frames(
     The points are those of some terms, (frames, points, 2 or 3), on the principal axes of the end.
     """
     config = embedding.config()
-    forces = find_forces(embedding.graph(), Stages(config, progress))
+    forces = find_forces(
+        embedding.graph(), Stages(config, progress), np.array(embedding.term_clusters)
+    )
     every = -(-anneal.planned_iterations(config) // MAX_FRAMES)
     iterations, kept = [], []
 

@@ -39,7 +39,9 @@ def simulated(embedding: Embedding, points: Floats, progress: Progress) -> Float
     The springs are those of the embedding.
     """
     config = embedding.config(dimensions=points.shape[1])
-    forces = find_forces(embedding.graph(), Stages(config, progress))
+    forces = find_forces(
+        embedding.graph(), Stages(config, progress), np.array(embedding.term_clusters)
+    )
     start = anneal.random_start(forces[0].rows, config)
     start[: len(points), : config.dimensions] = points
     start[len(points) :] = 0  # contexts start at the weighted mean of their terms
