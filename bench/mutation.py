@@ -54,6 +54,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "read/_kernels": ("tests/test_read.py",),
     "read/_scanners": ("tests/test_read.py",),
 }
+# Libraries are loaded before pytest can rewrite them; plain Python warns where numbers overflow.
+WARNINGS = ("-W", "ignore::pytest.PytestAssertRewriteWarning", "-W", "ignore:overflow")
 INTERPRETED = ("read/_kernels", "read/_scanners")
 
 Change = Callable[[Any], ast.AST]  # of a node
@@ -203,7 +205,7 @@ def run_tests(module: str, source: str, seconds: float) -> str:
         sys.meta_path.insert(0, _Loader(name, ROOT / "src" / "pyke" / f"{module}.py", source))
         import pytest
 
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore:overflow"]
+        options = ["-x", "-q", "-p", "no:cacheprovider", *WARNINGS]
         os._exit(pytest.main([*options, *(str(ROOT / test) for test in MODULES[module])]))
     end = time.monotonic() + seconds
     while time.monotonic() < end:
