@@ -264,6 +264,29 @@ def test_a_stream_replaces_only_files_and_only_with_force(tmp_path: Path) -> Non
     assert snapshot(tmp_path) == {"x": b"new", "link": b"new"}
 
 
+def test_a_file_is_replaced_only_with_force(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"old")
+    with pytest.raises(OutputExists, match="force"), files.new_file(tmp_path / "x"):
+        pass
+    assert snapshot(tmp_path) == {"x": b"old"}
+
+
+def test_a_stream_to_standard_output_returns_its_size(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    assert files.write_stream("-", [b"one\n", memoryview(b"two\n")]) == 8
+    assert capfdbinary.readouterr().out == b"one\ntwo\n"
+
+
+def test_the_error_of_a_full_standard_output_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    with open("/dev/full", "wb", buffering=0) as full:
+        monkeypatch.setattr(sys, "stdout", Module(io, buffer=full, isatty=lambda: False))
+        with pytest.raises(WriteError, match="cannot write standard output: the disk is full"):
+            files.write_stream("-", [b"one"])
+
+
 def test_writing_a_file_removes_leftovers_of_killed_runs(tmp_path: Path) -> None:
     leftover(tmp_path / "x").write_bytes(b"half")
     files.write_stream(tmp_path / "x", [b"new"])
@@ -318,8 +341,20 @@ def test_a_changed_file_of_a_directory_is_not_replaced(tmp_path: Path) -> None:
         files.write_directory(tmp_path / "out", NEW, {}, True)
 
 
-def test_a_directory_from_before_manifests_had_checksums_is_replaced(tmp_path: Path) -> None:
-    files.write_directory(tmp_path / "out", NEW, {"format": "pyke-embedding"})
+@pytest.mark.parametrize(
+    "mark",
+    [
+        {"format": "pyke-embedding"},
+        {"format": "pyke-vectors"},
+        {"format": "tensorflow-projector"},
+        {"checkpoint": 1},
+    ],
+    ids=str,
+)
+def test_a_directory_from_before_manifests_had_checksums_is_replaced(
+    mark: dict[str, Any], tmp_path: Path
+) -> None:
+    files.write_directory(tmp_path / "out", NEW, mark)
     path = tmp_path / "out" / MANIFEST
     manifest = json.loads(path.read_text())
     del manifest["sha256"]
@@ -474,6 +509,12 @@ def test_a_directory_of_a_user_does_not_become_a_work_directory(tmp_path: Path) 
     ):
         pass
     assert (tmp_path / ".out.pyke" / "thesis.txt").exists()
+
+
+def test_a_work_directory_creates_the_folders_above_it(tmp_path: Path) -> None:
+    with files.work_directory(tmp_path / "a" / "b" / "out") as work:
+        assert work == tmp_path / "a" / "b" / ".out.pyke"
+        assert work.is_dir()
 
 
 def test_a_work_directory_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
