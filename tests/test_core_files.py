@@ -429,7 +429,7 @@ def test_a_full_device_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         pytest.skip("this system has no /dev/full")
     monkeypatch.setattr("secrets.token_hex", lambda _: "00")
     temporary_name(tmp_path / "x", "writing").symlink_to("/dev/full")
-    with pytest.raises(WriteError, match="the disk is full"):
+    with pytest.raises(WriteError, match=r"x: the disk is full\. Existing output is unchanged\.$"):
         files.write_file(tmp_path / "x", b"new")
     assert snapshot(tmp_path) == {}
 
