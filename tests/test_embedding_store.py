@@ -144,10 +144,14 @@ def test_a_valid_directory_passes_the_check(saved: Path) -> None:
     }
 
 
-def test_infinite_and_missing_numbers_are_found(family: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("row", [0, 3, -1])
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_infinite_and_missing_numbers_are_found(
+    row: int, number: float, family: Path, tmp_path: Path
+) -> None:
     made = pyke.embed(family, dimensions=6)
     vectors = made.vectors.copy()
-    vectors[3, 2] = np.nan
+    vectors[row, 2] = number
     replace(made, vectors=vectors).save(tmp_path / "out")
     with pytest.raises(DamagedStore, match="infinite"):
         store.verify(tmp_path / "out")
@@ -226,6 +230,53 @@ def test_forged_arrays_are_refused_before_a_kernel_uses_them(
         _use(pyke.load(saved))
     with pytest.raises(DamagedStore):
         store.verify(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("vectors.npy", lambda a: a[:, :0], ": vectors.npy has no dimensions"),
+        (
+            "vectors.npy",
+            lambda a: a[:-1],
+            ": term_offsets.npy and vectors.npy differ in the number of terms",
+        ),
+        ("labelled.npy", lambda a: a[:0], ": label_offsets.npy and labelled.npy differ in length"),
+        ("vectors.npy", lambda a: a * np.inf, "/vectors.npy: a number is infinite or not a number"),
+        ("term_offsets.npy", lambda a: a + 1, "/term_offsets.npy: must go from 0 to {end}"),
+        (
+            "term_offsets.npy",
+            lambda a: a[[0, 2, 1, *range(3, len(a))]],
+            "_offsets.npy: must ascend",
+        ),
+        (
+            "term_offsets.npy",
+            lambda a: a + (a == a[4]),
+            "/term_offsets.npy: a text does not end with a line break",
+        ),
+        ("types.npy", lambda a: a + 1000, "/types.npy: an id is not in 0 … 8"),
+        ("types.npy", lambda a: a[::-1], "/types.npy: rows are not sorted"),
+        ("types.npy", lambda a: a[[0, 0]], "/types.npy: a row occurs twice"),
+        ("triples.npy", lambda a: a - 2, "/triples.npy: an id is not in 0 … 8"),
+    ],
+)
+def test_the_error_says_once_what_is_wrong_with_an_array(
+    saved: Path, name: str, change: Callable[[Any], Any], message: str
+) -> None:
+    message = message.format(end=(saved / "terms.txt").stat().st_size)
+    forge_array(saved / name, change(np.load(saved / name)))
+    with pytest.raises(DamagedStore) as caught:
+        store.verify(saved)
+    assert str(caught.value).endswith(message)
+    assert str(caught.value).count(str(saved)) == 1
+
+
+def test_the_error_of_a_changed_file_names_it_once(saved: Path) -> None:
+    path = saved / "terms.txt"
+    path.write_bytes(path.read_bytes()[::-1])
+    with pytest.raises(DamagedStore, match=f"^{path}: the content does not match") as caught:
+        _ = pyke.load(saved).terms
+    assert str(caught.value).count(str(saved)) == 1
 
 
 @pytest.mark.parametrize(
