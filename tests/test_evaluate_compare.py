@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -306,6 +307,43 @@ def test_a_predictor_from_outside_that_needs_withheld_types_has_no_score_in_grap
     cells = tables.comparison_table(comparison).rows[0]
     assert cells[1] == "–"
     assert cells[2].startswith("0.")
+
+
+# --------------------------------------------------------------------------------------------------
+# Chosen settings
+# --------------------------------------------------------------------------------------------------
+
+CHOOSING = """
+import numpy as np
+from pyke.evaluate.rivals import Method, register
+
+def choose(job):
+    return {"typed_subjects": len(np.unique(job.graph.types[:, 0])), "factor": 2}
+
+def run(job):
+    rng = np.random.default_rng(job.settings["factor"])
+    shape = (len(job.graph.terms), job.config.dimensions)
+    return rng.normal(size=shape).astype(np.float32)
+
+register("choosing", Method("Choosing", run, choose=choose))
+"""
+
+
+def test_a_method_chooses_settings_without_the_withheld_types(
+    outside: Path, typed: Path, tmp_path: Path
+) -> None:
+    """Types of 12 of the 61 subjects are withheld. The table and the file show the settings."""
+    (outside / "toy_rival.py").write_text(CHOOSING)
+    importlib.import_module("toy_rival")
+    kept = tmp_path / "comparison.json"
+    comparison = compare(typed, CONFIG, Setup(["choosing"]), kept)
+    (row,) = comparison.rows
+    assert (row.status, row.reason) == (OK, "")
+    assert row.chosen == {"typed_subjects": 49, "factor": 2}
+    assert rows_in(kept)["choosing"]["chosen"] == row.chosen
+    assert row.choice_seconds is not None
+    note = tables.comparison_table(comparison).note
+    assert re.search(r"Choosing: typed subjects 49, factor 2 \([\d.]+ s\)", note)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from pyke.config import Config
 from pyke.core.arrays import Floats, Ids, Matrix
 from pyke.errors import DataError, MissingLibrary, UsageError
 from pyke.evaluate import rivals
-from pyke.evaluate.rivals import METHODS, Job, Method, Predictor, _kernels, builtin, process
+from pyke.evaluate.rivals import METHODS, Job, Method, Predictor, _kernels, process, trained
 from pyke.evaluate.rivals.process import Request
 from pyke.graph.changes import remove_triples
 from pyke.graph.roles import states_type
@@ -49,8 +49,10 @@ def vectors_of(name: str, work: Job) -> Floats:
 
 
 @pytest.fixture(autouse=True)
-def _one_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builtin, "EPOCHS", 1)
+def _few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trained, "EPOCHS", 1)
+    monkeypatch.setattr(trained, "MAX_EPOCHS", 3)
+    monkeypatch.setattr(trained, "MAX_PASSES", trained.PASSES)
 
 
 # The libraries raise deprecation warnings about other libraries.
@@ -120,6 +122,109 @@ def test_svd_returns_the_best_approximation_of_its_rank(dimensions: int) -> None
     assert np.sort((found**2).sum(axis=0))[::-1][:rank] == pytest.approx(values[:rank], abs=1e-4)
     products = found.T @ found
     assert np.abs(products - np.diag(np.diag(products))).max() < 1e-3, "the columns are orthogonal"
+
+
+# --------------------------------------------------------------------------------------------------
+# Chosen settings
+# --------------------------------------------------------------------------------------------------
+
+CHOOSING = [name for name, one in VECTORS.items() if one.choose]
+
+
+def chosen_by(name: str, work: Job) -> dict[str, Any]:
+    pytest.importorskip(str(VECTORS[name].library))
+    choose = VECTORS[name].choose
+    assert choose is not None
+    return choose(work)
+
+
+def test_the_trained_methods_choose_their_settings() -> None:
+    assert {"word2vec", "rdf2vec", "transe", "distmult", "complex", "cp", "rescal"} == {*CHOOSING}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CHOOSING)
+def test_a_choice_is_deterministic_and_used(name: str) -> None:
+    work = job(crafts(6))
+    settings = chosen_by(name, work)
+    assert settings == chosen_by(name, work) == json.loads(json.dumps(settings))
+    assert 0 < settings["validation_score"] <= 1
+    found = vectors_of(name, replace(work, settings=settings))
+    assert np.isfinite(found).all()
+    more = {**settings, "epochs": settings["epochs"] + 1}
+    assert (found != vectors_of(name, replace(work, settings=more))).any()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["distmult", "word2vec"])
+def test_too_few_types_leave_the_default_settings(name: str) -> None:
+    work = job("<e:a> <e:p> <e:b> .\n" + as_text([("e:a", RDF_TYPE, "e:c")]))
+    assert chosen_by(name, work) == {}
+    assert np.isfinite(vectors_of(name, work)).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["distmult", "word2vec"])
+def test_a_choice_without_time_takes_the_first_settings(name: str) -> None:
+    settings = chosen_by(name, replace(job(crafts(6)), time_limit=0.0))
+    first = {"distmult": {**trained.LINK_GRID[0], "epochs": 1}, "word2vec": {"sample": 0.0}}
+    assert first[name].items() <= settings.items()
+
+
+class Curve:
+    """A model whose score after each epoch is known."""
+
+    def __init__(self, scores: list[float]) -> None:
+        self.scores, self.epochs = scores, 0
+
+    def train(self) -> None:
+        self.epochs += 1
+
+    def vectors(self) -> Floats:
+        return np.full((1, 1), self.scores[self.epochs - 1], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("curves", "winner", "epochs"),
+    [
+        ([[0.5, 0.75, 0.25, 0.25, 1.0, 1.0]], 0, 2),  # two scores without a better one end it
+        ([[0.5, 0.25, 0.75, 0.25, 0.875, 1.0]], 0, 6),
+        ([[0.5] * 6, [0.75] * 6], 1, 1),
+        ([[0.25, 1.0] + [1.0] * 4, [0.5] * 6], 1, 1),  # the slower one was dropped
+        ([[0.25] * 6, [0.5] * 6, [0.5, 0.625] + [0.125] * 4, [0.125] * 6], 2, 2),
+    ],
+)
+def test_a_race_keeps_the_better_half_and_stops_when_scores_stop_rising(
+    monkeypatch: pytest.MonkeyPatch, curves: list[list[float]], winner: int, epochs: int
+) -> None:
+    monkeypatch.setattr(trained, "MAX_EPOCHS", 6)
+    monkeypatch.setattr(trained.Validation, "score", lambda _, vectors: float(vectors[0, 0]))
+    grid = tuple({"number": n} for n in range(len(curves)))
+    found = trained.race(job(crafts(6)), lambda _, one: Curve(curves[one["number"]]), grid)
+    assert (found["number"], found["epochs"]) == (winner, epochs)
+
+
+def test_a_choice_sees_no_type_that_it_asks_for() -> None:
+    work = job(crafts(6))
+    validation = trained.Validation(work)
+    asked = {validation.job.graph.terms[x] for x in validation.parts.asked.subjects.tolist()}
+    typed = {validation.job.graph.terms[x] for x in validation.job.graph.types[:, 0].tolist()}
+    assert asked
+    assert typed
+    assert not asked & typed
+
+
+def test_a_training_that_diverges_has_the_lowest_score() -> None:
+    work = job(crafts(6))
+    validation = trained.Validation(work)
+    assert validation.score(np.full((len(validation.job.graph.terms), 2), np.nan, "f4")) == -1
+
+
+@pytest.mark.parametrize(
+    ("triples", "batch"), [(0, 16), (600, 16), (60_000, 1024), (140_000, 4096), (10**8, 4096)]
+)
+def test_small_graphs_have_small_batches(triples: int, batch: int) -> None:
+    assert trained.batch_size(triples) == batch
 
 
 # --------------------------------------------------------------------------------------------------
@@ -227,17 +332,17 @@ def test_walks_follow_triples_from_every_entity_and_end_without_outgoing_triples
         )
     )
     triples = {tuple(map(str, triple)) for triple in work.triples.tolist()}
-    walks = list(builtin.random_walks(work))
+    walks = list(trained.random_walks(work))
     entities = {str(work.graph.terms.id(name)) for name in ("e:a", "e:b", "e:c", "e:d")}
-    assert sorted(walk[0] for walk in walks) == sorted([*entities] * builtin.WALKS)
+    assert sorted(walk[0] for walk in walks) == sorted([*entities] * trained.WALKS)
     for walk in walks:
         steps = [tuple(walk[at : at + 3]) for at in range(0, len(walk) - 1, 2)]
         assert set(steps) <= triples
-        assert len(steps) <= builtin.DEPTH
-        assert len(steps) == builtin.DEPTH or not [
+        assert len(steps) <= trained.DEPTH
+        assert len(steps) == trained.DEPTH or not [
             triple for triple in triples if triple[0] == walk[-1]
         ]
-    assert walks == list(builtin.random_walks(work))
+    assert walks == list(trained.random_walks(work))
     # Walks use both outgoing triples of b.
     b = str(work.graph.terms.id("e:b"))
     assert len({walk[1] for walk in walks if walk[0] == b}) == 2

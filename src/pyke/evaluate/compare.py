@@ -63,6 +63,7 @@ class Row:
     reason: str = ""
     limit: float | None = None  # the time limit in seconds, if the method exceeded it
     chosen: dict[str, Any] | None = None  # settings that the method chose, if it chooses any
+    choice_seconds: float | None = None  # of the choice; they are not part of `seconds`
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ class Setup:
     ----------
     methods : names of methods; all by default.
     fraction : fraction of the typed subjects whose types are withheld.
-    time_limit : maximum seconds for each embedding.
+    time_limit : maximum seconds for each embedding. A method that chooses settings takes about a
+        third of it for the choice.
     measures : what to measure.
     """
 
@@ -189,7 +191,9 @@ class _Runner:
         rival, done = rivals.method(name), Row(name, OK)
         try:
             if isinstance(rival, Method) and rival.choose:
-                done = replace(done, chosen=self._choose(name))
+                choice = self._choose(name)
+                assert isinstance(choice.found, dict)
+                done = replace(done, chosen=choice.found, choice_seconds=choice.seconds)
             if isinstance(rival, Method) or rival.in_graph:
                 found = self._run(name, IN_GRAPH, done.chosen)
                 self.progress.note(f"{rival.title}: {found.seconds:.1f} s")
@@ -206,11 +210,9 @@ class _Runner:
             self.progress.note(f"{rival.title} failed: {error}")
             return replace(done, status=FAILED, reason=str(error))
 
-    def _choose(self, name: str) -> dict[str, Any]:
-        """The settings that a method chooses on the graph without the withheld types."""
-        found = self._start(replace(self._request(name, HELD_OUT), choose=True)).found
-        assert isinstance(found, dict)
-        return found
+    def _choose(self, name: str) -> Result:
+        """Let a method choose settings on the graph without the withheld types."""
+        return self._start(replace(self._request(name, HELD_OUT), choose=True))
 
     def _run(self, name: str, protocol: str, settings: dict[str, Any] | None) -> Result:
         """Run a method on the graph of a protocol."""

@@ -141,10 +141,13 @@ def comparison_table(comparison: Comparison) -> Table:
         "* stopped at the time limit; † failed"
     )
     chosen = [
-        f"{title(row.method)}: {_listed(row.chosen)}" for row in comparison.rows if row.chosen
+        f"{title(row.method)}: {_listed(row.chosen)} ({_seconds(row.choice_seconds or 0)} s)"
+        for row in comparison.rows
+        if row.chosen
     ]
     if chosen:
-        note += f". Settings that methods chose for themselves: {'; '.join(chosen)}"
+        note += ". Settings chosen by types withheld from the known ones, with the seconds of the "
+        note += f"choice: {'; '.join(chosen)}"
     reasons = "; ".join(
         f"{title(row.method)}: {row.reason}" for row in comparison.rows if row.reason
     )

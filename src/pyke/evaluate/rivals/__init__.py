@@ -5,7 +5,7 @@ its own process, so time and memory of one do not affect the next. The libraries
 `pip install 'pyke-embeddings[baselines]'`. `register` adds a method or a predictor.
 """
 
-from pyke.evaluate.rivals.builtin import SETTINGS
+from pyke.evaluate.rivals import builtin  # fills METHODS
 from pyke.evaluate.rivals.registry import (
     METHODS,
     Job,
@@ -17,6 +17,7 @@ from pyke.evaluate.rivals.registry import (
     register,
     title,
 )
+from pyke.evaluate.rivals.trained import SETTINGS
 
 __all__ = [
     "METHODS",
@@ -25,6 +26,7 @@ __all__ = [
     "Method",
     "Predictor",
     "Rival",
+    "builtin",
     "method",
     "names",
     "register",

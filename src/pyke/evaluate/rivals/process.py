@@ -41,7 +41,7 @@ _MODULES = {
     "scipy": ("scipy.sparse.linalg",),
     "pycleora": ("pycleora.pycleora",),
     "gensim": ("gensim.models",),
-    "pykeen": ("torch", "pykeen.models", "pykeen.training", "pykeen.triples"),
+    "pykeen": ("torch", "pykeen.models", "pykeen.sampling", "pykeen.triples"),
 }
 
 
@@ -159,7 +159,8 @@ def main(request: str, output: str, module: str = "") -> None:
     if module:
         importlib.import_module(module)
     chosen, job = method(wanted.method), wanted.job(graph)
-    _warm_up(chosen, job)
+    if chosen.library or not wanted.choose:
+        _warm_up(chosen, job)
     subjects = np.load(wanted.subjects, allow_pickle=False) if wanted.subjects else None
     began = time.perf_counter()
     contents, settings = _compute(chosen, job, subjects, wanted.choose)
