@@ -204,6 +204,18 @@ def test_a_race_keeps_the_better_half_and_stops_when_scores_stop_rising(
     assert (found["number"], found["epochs"]) == (winner, epochs)
 
 
+def test_a_model_with_larger_batches_trains_for_as_many_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its score after one epoch is lower, after four epochs higher."""
+    monkeypatch.setattr(trained, "MAX_EPOCHS", 2)
+    monkeypatch.setattr(trained.Validation, "score", lambda _, vectors: float(vectors[0, 0]))
+    curves = {1: [0.5, 0.5], 4: [0.25, 0.25, 0.25, 0.75, 0.5, 0.5, 0.5, 0.5]}
+    grid = ({"batches": 1}, {"batches": 4})
+    found = trained.race(job(crafts(6)), lambda _, one: Curve(curves[one["batches"]]), grid)
+    assert (found["batches"], found["epochs"]) == (4, 4)
+
+
 def test_a_choice_sees_no_type_that_it_asks_for() -> None:
     work = job(crafts(6))
     validation = trained.Validation(work)

@@ -34,8 +34,12 @@ NEGATIVES = 10
 MIN_STEPS, MIN_BATCH, MAX_BATCH = 32, 16, 4096
 EPOCHS, MAX_EPOCHS = 10, 60  # between two scores of a choice; at most
 PATIENCE = 2  # stop after so many scores without a new best one
-LINK_GRID: tuple[dict[str, Any], ...] = tuple(
-    {"loss": loss, "learning_rate": rate} for loss in ("default", "nssa") for rate in (0.01, 0.003)
+# Batches are multiples of `batch_size`. Larger ones get as many steps, so they need more epochs.
+LINK_GRID: tuple[dict[str, Any], ...] = (
+    {"loss": "default", "learning_rate": 0.01, "batches": 1},
+    {"loss": "default", "learning_rate": 0.01, "batches": 4},
+    {"loss": "nssa", "learning_rate": 0.003, "batches": 1},
+    {"loss": "nssa", "learning_rate": 0.01, "batches": 1},
 )
 # The initial values of TransE and DistMult. With their wide default, ComplEx, CP and RESCAL score
 # about as low as random vectors after 50 epochs.
@@ -123,7 +127,7 @@ class LinkModel:
             mapped_triples=self._triples, num_negs_per_pos=NEGATIVES, **sizes
         )
         self._optimizer = torch.optim.Adam(self._model.parameters(), lr=settings["learning_rate"])
-        self._batch = settings.get("batch") or batch_size(len(rows))
+        self._batch = min(MAX_BATCH, settings["batches"] * batch_size(len(rows)))
 
     def train(self) -> None:
         """Train for an epoch."""
@@ -182,15 +186,14 @@ def race(
 ) -> dict[str, Any]:
     """The settings and the number of epochs with the best score.
 
-    All models train for EPOCHS epochs, then the better half of them, until one is left. It
-    trains until its score stops rising.
+    All models train for the steps of EPOCHS epochs, then the better half of them, until one is
+    left. It trains until its score stops rising.
     """
     try:
         validation = Validation(job)
     except NothingToScore:
         return {}
-    batch = {"batch": batch_size(len(job.triples))}
-    runs = [_Run(start(validation.job, one | batch), one | batch) for one in grid]
+    runs = [_Run(start(validation.job, settings), settings) for settings in grid]
     while runs[0].goes_on and (validation.seconds_left() > 0 or not runs[0].epochs):
         for run in runs:
             if validation.seconds_left() > 0 or run is runs[0]:
@@ -198,8 +201,10 @@ def race(
         runs.sort(key=lambda run: -run.best)  # stable: ties keep the order of the grid
         runs = runs[: max(1, len(runs) // 2)]
     best = runs[0]
+    batch = min(MAX_BATCH, best.settings.get("batches", 1) * batch_size(len(job.triples)))
     return {
         **best.settings,
+        "batch": batch,
         "negatives": NEGATIVES,
         "epochs": best.best_epochs,
         "validation_score": round(best.best, 4),
@@ -211,18 +216,19 @@ class _Run:
 
     def __init__(self, model: Model, settings: dict[str, Any]) -> None:
         self._model, self.settings = model, settings
+        self._longer = settings.get("batches", 1)
         self.epochs = self.best_epochs = self._waited = 0
         self.best = -2.0  # below the score of a training that diverged
 
     @property
     def goes_on(self) -> bool:
         """Whether more epochs may help."""
-        return self.epochs < MAX_EPOCHS and self._waited < PATIENCE
+        return self.epochs < MAX_EPOCHS * self._longer and self._waited < PATIENCE
 
     def advance(self, validation: Validation) -> None:
         """Train for some epochs, unless the time is over; then score."""
-        began = self.epochs
-        while self.epochs < began + EPOCHS and (validation.seconds_left() > 0 or not self.epochs):
+        end = self.epochs + EPOCHS * self._longer
+        while self.epochs < end and (validation.seconds_left() > 0 or not self.epochs):
             self._model.train()
             self.epochs += 1
         found = validation.score(self._model.vectors())
