@@ -16,10 +16,11 @@ from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
     from pyke.embedding.embedding import Embedding
-    from pyke.use.types.explain import Explanation, Shared
-    from pyke.use.types.predictions import Predictions
+    from pyke.use.types.explain import Explanation, Shared, Vote
+    from pyke.use.types.predictions import Predictions, Unmeasured
 
 SHOWN_CLASSES = 20
+SHOWN_GROUPS = 8  # reasons why terms are not measured
 
 
 _Output = Annotated[
@@ -45,7 +46,16 @@ _OnlyUntyped = Annotated[
         help="Predict types of untyped subjects, or further types of typed ones too.",
     ),
 ]
-_Mu = Annotated[int, typer.Option(help="Number of neighbours that vote (μ).")]
+_Mu = Annotated[
+    int | None, typer.Option(help="Number of neighbours that vote (μ). [20, if there are as many]")
+]
+_Unmeasured = Annotated[
+    bool,
+    typer.Option(
+        "--unmeasured",
+        help="Also predict types of terms that are unlike all typed subjects.",
+    ),
+]
 _Explain = Annotated[
     str | None,
     typer.Option(metavar="TERM", help="Explain the predicted types of one term."),
@@ -64,7 +74,8 @@ def types(
     min_confidence: _MinConfidence = None,
     precision: _Precision = None,
     only_untyped: _OnlyUntyped = True,
-    mu: _Mu = 10,
+    unmeasured: _Unmeasured = False,
+    mu: _Mu = None,
     explain: _Explain = None,
     prefix: Prefixes = None,
     report: _Report = None,
@@ -83,7 +94,7 @@ def types(
         raise UsageError("`explain` prints to the terminal; omit `output` and `report`")
     embedding = load(directory)
     if explain is not None:
-        _explain(embedding, explain, prefix or [], mu, as_json)
+        _explain(embedding, explain, prefix or [], mu, threads, as_json)
         return
     from pyke.use.reports import check_report, write_report
     from pyke.use.types.predict import predict_types
@@ -101,6 +112,7 @@ def types(
             mu=mu,
             min_confidence=0.8 if min_confidence is None else min_confidence,
             precision=precision,
+            unmeasured=unmeasured,
             only_untyped=only_untyped,
             exact=exact or None,
             threads=threads,
@@ -138,8 +150,32 @@ def _show(found: Predictions, output: Path | None) -> None:
     if rows:
         columns = ("type", "predictions", "expected precision", "example")
         print_table(columns, rows, right=(1, 2), title="Predicted types")
+    _show_not_measured(found)
     for line in _sentences(found, output):
         terminal.say(line)
+
+
+def _show_not_measured(found: Predictions) -> None:
+    """Terms that are unlike all typed subjects, by the reason."""
+    groups = found.not_measured()
+    names = _short_names({predicate: None for one in groups for predicate, _ in one.roles})
+    rows = [(f"{one.terms:,}", _reason(one, names), one.example) for one in groups[:SHOWN_GROUPS]]
+    if len(groups) > SHOWN_GROUPS:
+        rest = groups[SHOWN_GROUPS:]
+        terms = sum(one.terms for one in rest)
+        rows.append((f"{terms:,}", f"{len(rest):,} other reasons", rest[0].example))
+    if rows:
+        title = "Not measured: unlike all typed subjects. --unmeasured predicts them, too."
+        print_table(("terms", "reason", "example"), rows, right=(0,), title=title)
+
+
+def _reason(group: Unmeasured, names: Mapping[str, str]) -> str:
+    if group.namespace is not None:
+        return f"hardly any typed entity in {group.namespace}"
+    sides = [
+        f"{names[p]} → …" if is_subject else f"… → {names[p]}" for p, is_subject in group.roles
+    ]
+    return f"too few typed subjects with {' and '.join(sides)}"
 
 
 def _sentences(found: Predictions, output: Path | None) -> list[str]:
@@ -175,12 +211,20 @@ def _sentences(found: Predictions, output: Path | None) -> list[str]:
     return lines
 
 
-def _explain(embedding: Embedding, name: str, prefixes: list[str], mu: int, as_json: bool) -> None:
+def _explain(
+    embedding: Embedding,
+    name: str,
+    prefixes: list[str],
+    mu: int | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
     from pyke.embedding.lookup import parse_prefixes
     from pyke.use.types.explain import explain
 
     term = embedding.terms[embedding.lookup(parse_prefixes(prefixes)).find(name)]
-    found = explain(embedding, f"<{term}>", mu)
+    with terminal.ShownProgress() as progress:
+        found = explain(embedding, f"<{term}>", mu, threads=threads, progress=progress)
     if as_json:
         terminal.print_json(found.as_dict())
     else:
@@ -197,26 +241,45 @@ def _show_explanation(found: Explanation) -> None:
         (
             names[vote.type],
             f"{vote.votes} of {len(found.voters)}",
-            "stated in the graph" if vote.stated else "",
+            f"{vote.share:.3f}",
+            f"{vote.confidence:.3f}",
+            "stated in the graph" if vote.stated else _measured(vote),
         )
         for vote in found.votes
     ]
-    print_table(("type", "votes", ""), votes, right=(1,), title="Votes")
+    headers = ("type", "votes", "share", "confidence", "correct among predictions like it")
+    print_table(headers, votes, right=(1, 2, 3), title="Votes")
+    if found.status != "measured":
+        terminal.say(f"{_NOT_MEASURED[found.status]}, so the confidence was not measured for it.\n")
     voters = [
         (
             names[one.term],
             f"{one.distance:.3f}",
+            f"{one.weight:.3f}",
             str(one.shared),
             ", ".join(names[kind] for kind in one.types),
         )
         for one in found.voters
     ]
-    title = "Nearest typed neighbours; those that share something vote"
-    print_table(("neighbour", "distance", "shared", "types"), voters, right=(1, 2), title=title)
+    title = "Nearest typed neighbours; those that share a predicate on the same side vote"
+    headers = ("neighbour", "distance", "weight", "shared", "types")
+    print_table(headers, voters, right=(1, 2, 3), title=title)
     shared = [(_context(one, names), str(one.voters), f"{one.terms:,}") for one in found.shared]
     columns = ("shared", "neighbours", "terms that have it")
     title = "What it shares with them, the most specific first"
     print_table(columns, shared, right=(1, 2), title=title)
+
+
+_NOT_MEASURED = {
+    "new namespace": "Hardly any entity of its namespace has a type",
+    "no twins": "Too few typed subjects have its predicates",
+}
+
+
+def _measured(vote: Vote) -> str:
+    """Measured predictions that the confidence comes from, the most similar ones first."""
+    kind, class_, every = (f"{one.right:,} of {one.made:,}" for one in reversed(vote.alike))
+    return f"{kind} same kind; {class_} same class; {every} all"
 
 
 def _names_in(found: Explanation) -> dict[str, str]:

@@ -173,7 +173,7 @@ def _parquet(kinds: Kinds, blocks: Iterable[Columns]) -> Iterator[Block]:
     require_pyarrow(_PARQUET_PURPOSE)
     import pyarrow as pa
 
-    arrow_types = {str: pa.string(), int: pa.int64(), float: pa.float32()}
+    arrow_types = {str: pa.string(), int: pa.int64(), float: pa.float32(), bool: pa.bool_()}
     schema = pa.schema([(name, arrow_types[kind]) for name, kind in kinds.items()])
     groups = (pa.table({name: block[name] for name in kinds}, schema=schema) for block in blocks)
     yield from parquet_blocks(schema, groups)

@@ -258,9 +258,9 @@ class Embedding(TermVectors):
     def predict_types(self, **options: Any) -> Predictions:
         """Predict missing types, each with a measured confidence.
 
-        Measuring the confidence takes at least one more embedding. `options` are those of
-        `pyke.use.types.predict.predict_types`: mu, min_confidence, precision, only_untyped,
-        calibration, exact, threads, progress.
+        The graph is embedded once more, without its types. `options` are those of
+        `pyke.use.types.predict.predict_types`: mu, min_confidence, precision, unmeasured,
+        only_untyped, exact, threads, progress.
 
         Examples
         --------
@@ -274,8 +274,10 @@ class Embedding(TermVectors):
 
         return predict_types(self, **options)
 
-    def explain(self, term: str, mu: int = 10) -> Explanation:
+    def explain(self, term: str, mu: int | None = None) -> Explanation:
         """Explain the predicted types of a term: who votes, and what the voters share with it.
+
+        The graph is embedded once more, without its types.
 
         Examples
         --------

@@ -150,7 +150,7 @@ def count_votes(
 ) -> Votes:
     """Top-1 and F1 at μ = 10, or fewer neighbours; `truth` has the withheld rows with a vector."""
     mu = min(REFERENCE_MU, found.ids.shape[1])
-    who, classes, votes = vote(found.ids[:, :mu], known)
+    who, classes, votes, _ = vote(found.ids[:, :mu], known)
     right = has_class(truth, who, classes)
     return _count((who, classes, votes), right, votes * 2 >= mu, withheld)
 

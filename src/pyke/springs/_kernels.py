@@ -139,6 +139,27 @@ def count_contexts(
     return runs, contexts, members
 
 
+@kernel
+def context_predicates(
+    first: NDArray[np.int32],
+    middle: NDArray[np.int32],
+    last: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """Sorted columns → the predicate of each context that `count_contexts` counts, in order."""
+    i = n = 0
+    while i < first.shape[0]:
+        different = 0
+        start = i
+        while i < first.shape[0] and first[i] == first[start] and middle[i] == middle[start]:
+            if last[i] >= 0 and (i == start or last[i] != last[i - 1]):
+                different += 1
+            i += 1
+        if different > 1:
+            out[n] = middle[start]
+            n += 1
+
+
 class Events(NamedTuple):
     """Pairs (term, context) with their σ; size[0] of them are filled."""
 

@@ -26,6 +26,7 @@ from pyke.core.counts import count_rows
 from pyke.core.parallel import run_tasks, split_range
 from pyke.graph.build import require_ids, sorted_columns
 from pyke.graph.graph import LITERAL, Graph
+from pyke.graph.roles import OBJECT, SUBJECT
 from pyke.springs import _kernels
 from pyke.springs.similarity import Around, Similarities
 
@@ -79,6 +80,28 @@ def context_similarities(
         roles.append((predicates, partial(_kernels.predicate_events, *columns[:2], counts, role)))
     require_ids(context)
     return Similarities(context, *_find_events(roles + contexts, threads))
+
+
+def context_roles(graph: Graph) -> Ids:
+    """The role (see graph/roles.py) of each particle after the terms, in their order.
+
+    Predicates are positions in `graph.predicates`.
+    """
+    predicates = len(graph.predicates)
+    linked = graph.objects != LITERAL
+    links = [c[linked] for c in (graph.objects, graph.predicate_positions, graph.subjects)]
+    by_subject = (graph.subjects, graph.predicate_positions, graph.objects)
+    by_object = sorted_columns(links, predicates, len(graph.terms))
+    every = np.arange(predicates, dtype=np.int32)
+    roles = [2 * every + SUBJECT, 2 * every + OBJECT]
+    # Triples sorted by subject give the contexts of objects, and the other way round.
+    for columns, side in ((by_subject, OBJECT), (by_object, SUBJECT)):
+        size = len(columns[0])
+        _, contexts, _ = _kernels.count_contexts(*columns, 0, size)
+        found = np.empty(contexts, np.int32)
+        _kernels.context_predicates(*columns, found)
+        roles.append(2 * found + side)
+    return np.concatenate(roles)
 
 
 def _choice(chosen: NDArray[np.bool_], contexts: int, k: int) -> _kernels.Choice:

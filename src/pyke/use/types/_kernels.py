@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.compile import kernel
+from pyke.core.hashing import hash_bytes, mix
+
+_SLASH, _NUMBER_SIGN, _COLON, _UNDERSCORE = ord("/"), ord("#"), ord(":"), ord("_")
 
 
 @kernel
@@ -78,3 +81,30 @@ def share_a_role(
                 else:
                     b += 1
             out[q, j] = a < last_a and b < last_b
+
+
+@kernel
+def namespace_hashes(
+    blob: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    begin: int,
+    end: int,
+    out: NDArray[np.uint64],
+) -> None:
+    """Texts of terms → hash of the namespace of each term begin … end.
+
+    The namespace is the text up to the last / or #, or without these up to the last colon. All
+    blank nodes have the namespace `_:`.
+    """
+    for x in range(begin, end):
+        start, stop = offsets[x], offsets[x + 1] - 1
+        cut = stop
+        while cut > start and blob[cut - 1] != _SLASH and blob[cut - 1] != _NUMBER_SIGN:
+            cut -= 1
+        if cut == start:
+            cut = stop
+            while cut > start and blob[cut - 1] != _COLON:
+                cut -= 1
+        if stop - start > 1 and blob[start] == _UNDERSCORE and blob[start + 1] == _COLON:
+            cut = start + 2
+        out[x] = mix(hash_bytes(blob, start, cut, np.uint64(0)))

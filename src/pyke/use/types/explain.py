@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
 from pyke.core.notebook import html_table
+from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
-from pyke.errors import NothingToScore
 from pyke.graph.roles import (
     ANY,
     SIDES,
@@ -24,8 +24,9 @@ from pyke.graph.roles import (
     have_type_predicate,
     occurrences,
 )
-from pyke.use.neighbours.search import nearest
-from pyke.use.types.votes import REFERENCE_MU, TypeTable, usable_mu
+from pyke.use.types.calibration import Like
+from pyke.use.types.predict import Predictor, prepare
+from pyke.use.types.votes import ClassVotes
 
 MAX_SHARED = 20  # roles and contexts in an explanation
 TRIPLES_AT_ONCE = 1 << 18
@@ -33,22 +34,30 @@ TRIPLES_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class Voter:
-    """A typed neighbour. It votes if it shares a role or context with the term."""
+    """A typed neighbour. It votes if it shares a role with the term."""
 
     term: str
     label: str | None
     distance: float
+    weight: float  # of its vote, among all neighbours; 0 if it does not vote
     types: tuple[str, ...]
     shared: int  # roles and contexts in common with the term
 
 
 @dataclass(frozen=True)
 class Vote:
-    """A class and its number of votes."""
+    """A class and its votes.
+
+    `alike` are the measured predictions that the confidence comes from: all with a similar share
+    of the votes, those of this class, and those for terms of the same kind.
+    """
 
     type: str
     label: str | None
     votes: int
+    share: float  # of the weight of all neighbours
+    confidence: float
+    alike: tuple[Like, ...]
     stated: bool  # the graph states this type
 
 
@@ -73,6 +82,7 @@ class Explanation:
 
     term: str
     label: str | None
+    status: str  # measured, new namespace or no twins: see pyke.use.types.kinds
     votes: tuple[Vote, ...]
     voters: tuple[Voter, ...]
     shared: tuple[Shared, ...]
@@ -88,21 +98,40 @@ class Explanation:
         """For notebooks: votes, voters, and what they have in common with the term."""
         name = f"{self.label} <{self.term}>" if self.label else f"<{self.term}>"
         votes = [
-            (vote.type, vote.label, vote.votes, "yes" if vote.stated else "") for vote in self.votes
+            (
+                vote.type,
+                vote.label,
+                vote.votes,
+                f"{vote.share:.3f}",
+                f"{vote.confidence:.3f}",
+                "yes" if vote.stated else "",
+            )
+            for vote in self.votes
         ]
         voters = [
-            (voter.term, voter.label, f"{voter.distance:.3f}", voter.shared, ", ".join(voter.types))
+            (
+                voter.term,
+                voter.label,
+                f"{voter.distance:.3f}",
+                f"{voter.weight:.3f}",
+                voter.shared,
+                ", ".join(voter.types),
+            )
             for voter in self.voters
         ]
         shared = [
             (*_sides(one), one.predicate, one.voters, f"{one.terms:,}") for one in self.shared
         ]
         return (
-            html_table(["type", "label", "votes", "in the graph"], votes, title=f"Votes for {name}")
+            html_table(
+                ["type", "label", "votes", "share", "confidence", "in the graph"],
+                votes,
+                title=f"Votes for {name}",
+            )
             + html_table(
-                ["term", "label", "distance", "in common", "types"],
+                ["term", "label", "distance", "weight", "in common", "types"],
                 voters,
-                title="Nearest typed neighbours; those with something in common vote",
+                title="Nearest typed neighbours; those that share a role vote",
             )
             + html_table(
                 ["subject", "object", "predicate", "neighbours", "terms"],
@@ -122,8 +151,15 @@ def _sides(shared: Shared) -> tuple[str, str]:
     return ("this term", other) if shared.is_subject else (other, "this term")
 
 
-def explain(embedding: Embedding, term: str, mu: int = REFERENCE_MU) -> Explanation:
-    """Explain the predicted types of a term.
+def explain(
+    embedding: Embedding,
+    term: str,
+    mu: int | None = None,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Explanation:
+    """Explain the predicted types of a term: as long as predicting those of all terms.
 
     Parameters
     ----------
@@ -132,60 +168,80 @@ def explain(embedding: Embedding, term: str, mu: int = REFERENCE_MU) -> Explanat
     term
         IRI, prefixed name or label.
     mu
-        Number of nearest typed subjects that vote (μ).
+        Number of nearest typed subjects that vote (μ); 20 by default, if there are as many.
+    threads
+        Number of threads; by default all cores.
+    progress
+        Receives progress reports.
 
     Examples
     --------
     >>> import pyke
     >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
-    >>> explain(e, "http://example.com/father#anna", mu=3)
-    <Explanation of http://example.com/father#anna: http://example.com/father#male (2 of 3 votes)>
+    >>> explain(e, "http://example.com/father#anna", mu=3).term
+    'http://example.com/father#anna'
     """
     e, own = embedding, embedding.lookup().find(term)
-    table = TypeTable.of(e.types)
-    if not len(table):
-        raise NothingToScore("no subject has a type, so no types can be predicted")
-    row = int(np.searchsorted(table.subjects, own))
-    is_typed = row < len(table) and int(table.subjects[row]) == own
-    usable_mu([mu], len(table) - is_typed)
-    rows, distances = nearest(
-        e.vectors[table.subjects], e.vectors[own], mu, row if is_typed else -1
-    )
-    voters = table.subjects[rows].tolist()
-
+    progress = progress or Progress()
+    predictor = prepare(e, own, mu, True, None, threads, progress)
+    if own not in predictor.kinds.asked:
+        return Explanation(e.terms[own], e.label(own), "no evidence", (), (), ())
+    voters = predictor.voters
+    query = voters.queries(np.array([own], np.int32))
+    counted, found = voters.votes(query, progress)
+    neighbours = voters.known.subjects[found.ids[0]].tolist()
     own_contexts = _contexts_of(e, own)
-    found, holders = _holders(e, _triples_of(e, voters), own_contexts)
-    by_voters = np.isin(holders, voters)
+    held, holders = _holders(e, _triples_of(e, neighbours), own_contexts)
+    by_voters = np.isin(holders, neighbours)
     shared = Counter(holders[by_voters].tolist())
-    voters_with = np.bincount(found[by_voters], minlength=len(own_contexts))
-
-    classes_of = {
-        voter: table.class_ids[table.rows(rows[at : at + 1]).classes].tolist()
-        for at, voter in enumerate(voters)
-    }
+    voters_with = np.bincount(held[by_voters], minlength=len(own_contexts))
+    rows = [voters.known.rows(found.ids[0, at : at + 1]) for at in range(len(neighbours))]
     return Explanation(
         e.terms[own],
         e.label(own),
-        _votes(e, own, Counter(c for voter in voters if shared[voter] for c in classes_of[voter])),
+        predictor.kinds.kind_of(own)[1].name.lower().replace("_", " "),
+        _votes(e, own, predictor, counted),
         tuple(
             Voter(
-                e.terms[voter],
-                e.label(voter),
-                float(distance),
-                tuple(e.terms[c] for c in classes_of[voter]),
-                shared[voter],
+                e.terms[neighbour],
+                e.label(neighbour),
+                float(np.sqrt(square)),
+                float(weight),
+                tuple(e.terms[c] for c in row.class_ids[row.classes].tolist()),
+                shared[neighbour],
             )
-            for voter, distance in zip(voters, distances, strict=True)
+            for neighbour, square, weight, row in zip(
+                neighbours, found.squares[0], voters.weights(query, found)[0], rows, strict=True
+            )
         ),
         _most_specific(e, own_contexts, voters_with),
     )
 
 
-def _votes(e: Embedding, own: int, counts: Counter[int]) -> tuple[Vote, ...]:
-    """Classes by descending number of votes."""
+def _votes(e: Embedding, own: int, predictor: Predictor, counted: ClassVotes) -> tuple[Vote, ...]:
+    """Classes by descending share of the votes."""
     stated = set(e.types[e.types[:, 0] == own, 1].tolist())
-    order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(Vote(e.terms[c], e.label(c), votes, c in stated) for c, votes in order)
+    kind, _ = predictor.kinds.kind_of(own)
+    classes = counted.classes.astype(np.int64)
+    confidences = predictor.calibration.confidences(
+        counted.shares, classes, np.full(len(classes), kind)
+    )
+    found = []
+    for at in np.lexsort((classes, -counted.shares)).tolist():
+        share, class_ = float(counted.shares[at]), int(classes[at])
+        term = int(predictor.voters.known.class_ids[class_])
+        found.append(
+            Vote(
+                e.terms[term],
+                e.label(term),
+                int(counted.votes[at]),
+                share,
+                float(confidences[at]),
+                predictor.calibration.like(share, class_, kind),
+                term in stated,
+            )
+        )
+    return tuple(found)
 
 
 def _triples_of(e: Embedding, terms: list[int]) -> Ids:

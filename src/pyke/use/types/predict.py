@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
-from pyke.errors import NothingToScore, UsageError
+from pyke.errors import NothingToScore
 from pyke.use.types.calibration import Calibration, calibrate
-from pyke.use.types.predictions import Predictions
-from pyke.use.types.votes import (
-    REFERENCE_MU,
-    TypeTable,
-    require_classes,
-    usable_mu,
-    votes_of_neighbours,
-)
+from pyke.use.types.evidence import find_evidence
+from pyke.use.types.kinds import Kinds, Namespaces, Status
+from pyke.use.types.predictions import Predictions, check_selection
+from pyke.use.types.votes import TypeTable, Voters, require_classes, usable_mu
 
 
 def predict_types(
     embedding: Embedding,
     *,
-    mu: int = REFERENCE_MU,
+    mu: int | None = None,
     min_confidence: float = 0.8,
     precision: float | None = None,
+    unmeasured: bool = False,
     only_untyped: bool = True,
-    calibration: Calibration | None = None,
     exact: bool | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -39,18 +37,18 @@ def predict_types(
     embedding
         The embedding, with its graph.
     mu
-        Number of nearest typed subjects that vote (μ).
+        Number of nearest typed subjects that vote (μ); 20 by default, if there are as many.
     min_confidence
         Drop predictions with a lower confidence, from 0 to 1.
     precision
         Use this instead of `min_confidence` to keep as many predictions as possible while this
         share of them is expected to be correct, from 0 to 1.
+    unmeasured
+        Also keep predictions for terms that are unlike all typed subjects, so that their confidence
+        was not measured.
     only_untyped
         False also predicts further types of typed subjects. Their confidence is less reliable: it
         was measured on subjects of which no types were known.
-    calibration
-        The calibration of an earlier call with the same embedding and `mu`. Without it, at least
-        one more embedding is made.
     exact
         True or False for an exact or an approximate search; by default the number of terms decides.
     threads
@@ -66,49 +64,74 @@ def predict_types(
     >>> found.asked
     9
     """
-    _require_share(min_confidence=min_confidence, precision=precision)
+    check_selection(min_confidence, precision)
     progress = progress or Progress()
-    config, graph = embedding.config(threads=threads), embedding.graph()
-    table = TypeTable.of(graph.types)
-    require_classes(table)
-    usable_mu([mu], len(table) - 1)
-    queries = _candidates(embedding, table, only_untyped)
-    if calibration is None:
-        calibration = calibrate(graph, config, mu, exact=exact, progress=progress)
-    elif calibration.mu != mu:
-        raise UsageError(f"`calibration` was measured with `mu={calibration.mu}`, not {mu}")
-
-    progress.stage("types", len(queries), "subjects")
-    found, neighbours = votes_of_neighbours(
-        embedding.vectors, graph, table, queries, mu, config, exact=exact, progress=progress
+    predictor = prepare(embedding, None, mu, only_untyped, exact, threads, progress)
+    kinds, voters, calibration = predictor.kinds, predictor.voters, predictor.calibration
+    asked = kinds.asked
+    progress.stage("types", len(asked), "subjects")
+    votes, neighbours = voters.votes(voters.queries(asked), progress)
+    subjects, classes = asked[votes.queries], voters.known.class_ids[votes.classes]
+    confidences = calibration.confidences(
+        votes.shares, votes.classes.astype(np.int64), kinds.of_asked[votes.queries]
     )
-    subjects, classes = queries[found.queries], table.class_ids[found.classes]
-    is_new = ~_are_stated(subjects, classes, embedding)
-    counts = np.bincount(found.votes[is_new], minlength=mu + 1)
-    min_votes = fewest_votes(counts, calibration, min_confidence, precision)
-    kept = np.flatnonzero(is_new & (found.votes >= min_votes))
-    kept = kept[np.lexsort((classes[kept], -found.votes[kept], subjects[kept]))]
-    return Predictions(
+    is_new = np.flatnonzero(~_are_stated(subjects, classes, embedding))
+    order = is_new[np.lexsort((classes[is_new], -confidences[is_new], subjects[is_new]))]
+    found = Predictions(
         embedding,
-        subjects[kept],
-        classes[kept],
-        found.votes[kept].astype(np.int32),
-        calibration.confidences[found.votes[kept]],
-        asked=len(queries),
-        without_voters=len(queries) - len(np.unique(found.queries)),
+        subjects[order],
+        classes[order],
+        votes.votes[order].astype(np.int32),
+        votes.shares[order],
+        confidences[order],
+        kinds.status[votes.queries[order]] == Status.MEASURED,
+        asked=predictor.asked,
+        without_voters=predictor.asked - len(np.unique(votes.queries)),
+        kinds=kinds,
         calibration=calibration,
         exact=neighbours.exact,
         recall=neighbours.recall,
     )
+    return found.select(min_confidence, precision, unmeasured)
 
 
-def _require_share(**parameters: float | None) -> None:
-    for name, value in parameters.items():
-        if value is not None and not 0 <= value <= 1:
-            raise UsageError(f"`{name}` is {value}; it must be from 0 to 1")
+@dataclass(frozen=True)
+class Predictor:
+    """Everything that predictions for some terms need."""
+
+    voters: Voters
+    kinds: Kinds
+    calibration: Calibration
+    asked: int  # terms to predict types for, also those without a vector
 
 
-def _candidates(embedding: Embedding, table: TypeTable, only_untyped: bool) -> Ids:
+def prepare(
+    embedding: Embedding,
+    term: int | None,
+    mu: int | None,
+    only_untyped: bool,
+    exact: bool | None,
+    threads: int | None,
+    progress: Progress,
+) -> Predictor:
+    """Find the evidence and measure the confidence, for all entities and for one more term."""
+    config, graph = embedding.config(threads=threads), embedding.graph()
+    table = TypeTable.of(graph.types)
+    require_classes(table)
+    if mu is not None:
+        usable_mu([mu], len(table) - 1)  # before the work
+    asked = _candidates(embedding, table, only_untyped, term)
+    evidence = find_evidence(graph, config, progress)
+    voters = Voters.of(evidence, table, mu, config.threads, exact)
+    number, asked = len(asked), asked[evidence.has_vector(asked)]
+    namespaces = Namespaces(graph, voters.known.subjects, asked, config.threads)
+    kinds = Kinds(evidence, namespaces, voters.known, asked, config.seed)
+    return Predictor(voters, kinds, calibrate(voters, kinds, progress), number)
+
+
+def _candidates(
+    embedding: Embedding, table: TypeTable, only_untyped: bool, term: int | None
+) -> Ids:
     """Ids of the terms to predict types for."""
     chosen = np.zeros(len(embedding), bool)
     chosen[embedding.entities] = True
@@ -117,6 +140,8 @@ def _candidates(embedding: Embedding, table: TypeTable, only_untyped: bool) -> I
     else:
         chosen[table.subjects] = True  # a class can have a type itself
         chosen[embedding.predicates] = False
+    if term is not None:
+        chosen[term] = True
     if not chosen.any():
         raise NothingToScore(
             "every entity has a type already. Pass `only_untyped=False` to predict further types."
@@ -128,23 +153,3 @@ def _are_stated(subjects: Ids, classes: Ids, embedding: Embedding) -> NDArray[np
     """Which pairs of subject and class are in the graph already."""
     stated, terms = embedding.types.astype(np.int64), len(embedding)
     return np.isin(subjects.astype(np.int64) * terms + classes, stated[:, 0] * terms + stated[:, 1])
-
-
-def fewest_votes(
-    counts: NDArray[np.int64],
-    calibration: Calibration,
-    min_confidence: float,
-    precision: float | None,
-) -> int:
-    """Minimum number of votes for a prediction to be kept; μ + 1 if none is confident enough.
-
-    counts[v] is the number of predictions with v votes.
-    """
-    if precision is None:
-        enough = calibration.confidences >= min_confidence
-    else:
-        right, made = (
-            np.cumsum(numbers[::-1])[::-1] for numbers in (calibration.confidences * counts, counts)
-        )
-        enough = (made > 0) & (right >= precision * made)
-    return int(np.flatnonzero(enough)[0]) if enough.any() else calibration.mu + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,9 @@ from pyke.core.arrays import Ids
 from pyke.core.notebook import data_frame, html_table
 from pyke.embedding.embedding import Embedding
 from pyke.embedding.lookup import texts_at
+from pyke.errors import UsageError
 from pyke.use.types.calibration import Calibration
+from pyke.use.types.kinds import Kinds
 from pyke.use.types.write import is_iri, write_predictions
 
 if TYPE_CHECKING:
@@ -33,8 +35,10 @@ class Prediction:
     label: str | None
     type: str
     type_label: str | None
-    votes: int
+    votes: int  # neighbours with this type
+    share: float  # of the weight of all neighbours
     confidence: float
+    measured: bool  # whether the confidence was measured on subjects like this one
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,16 @@ class PredictedClass:
     expected_right: float  # the share that is expected to be correct
     example: str
     example_label: str | None
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """Terms that are unlike all typed subjects, so that no confidence was measured for them."""
+
+    terms: int
+    roles: tuple[tuple[str, bool], ...]  # predicate, and whether the terms are its subjects …
+    namespace: str | None  # … or a namespace in which hardly any entity has a type
+    example: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +82,12 @@ class Predictions:
     subjects: Ids
     classes: Ids
     votes: Ids
+    shares: NDArray[np.float64]
     confidences: NDArray[np.float64]
+    measured: NDArray[np.bool_]  # whether the confidence was measured on subjects like these
     asked: int  # subjects for which types were to be predicted
     without_voters: int  # those of which no typed neighbour shares a role with them
+    kinds: Kinds
     calibration: Calibration
     exact: bool  # whether the search for neighbours was exact …
     recall: float  # … and otherwise the share of the true neighbours that it found
@@ -103,14 +120,14 @@ class Predictions:
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas DataFrame with a row for each prediction.
 
-        The columns are term, label, type, type_label, votes and confidence.
+        The columns are term, label, type, type_label, votes, share, confidence and measured.
 
         Examples
         --------
         >>> import pyke
         >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
-        >>> list(e.predict_types(mu=2, only_untyped=False).to_pandas().columns)
-        ['term', 'label', 'type', 'type_label', 'votes', 'confidence']
+        >>> list(e.predict_types(mu=2, only_untyped=False).to_pandas().columns)[4:]
+        ['votes', 'share', 'confidence', 'measured']
         """
         return data_frame(self._columns(np.arange(len(self))))
 
@@ -140,8 +157,54 @@ class Predictions:
             "type": texts_at(terms, classes),
             "type_label": lookup.labels_of(classes),
             "votes": self.votes[at].tolist(),
+            "share": self.shares[at].tolist(),
             "confidence": self.confidences[at].tolist(),
+            "measured": self.measured[at].tolist(),
         }
+
+    def select(
+        self, min_confidence: float = 0.8, precision: float | None = None, unmeasured: bool = False
+    ) -> Predictions:
+        """The predictions with at least this confidence, or as many as this precision allows.
+
+        Parameters
+        ----------
+        min_confidence
+            Drop predictions with a lower confidence, from 0 to 1.
+        precision
+            Instead: keep as many predictions as possible while this share of them is expected to
+            be correct.
+        unmeasured
+            Also keep predictions whose confidence was not measured on subjects like theirs.
+
+        Examples
+        --------
+        >>> import pyke
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+        >>> found = e.predict_types(mu=2, only_untyped=False, min_confidence=0)
+        >>> len(found.select(min_confidence=0.9)) <= len(found)
+        True
+        """
+        check_selection(min_confidence, precision)
+        allowed = self.measured | unmeasured
+        if precision is not None:
+            min_confidence = _threshold(self.confidences[allowed], precision)
+        kept = np.flatnonzero(allowed & (self.confidences >= min_confidence))
+        columns = ("subjects", "classes", "votes", "shares", "confidences", "measured")
+        return replace(self, **{name: getattr(self, name)[kept] for name in columns})
+
+    def not_measured(self) -> list[Unmeasured]:
+        """Terms whose predictions have no measured confidence, and why; the most frequent first."""
+        terms = self.embedding.terms
+        return [
+            Unmeasured(
+                one.terms,
+                tuple((terms[predicate], is_subject) for predicate, is_subject in one.roles),
+                namespace(terms[one.example]) if one.in_new_namespace else None,
+                terms[one.example],
+            )
+            for one in self.kinds.not_measured()
+        ]
 
     @property
     def expected_right(self) -> float:
@@ -197,15 +260,6 @@ class Predictions:
     def as_dict(self) -> dict[str, Any]:
         """Summary for JSON, without the single predictions."""
         c = self.calibration
-        levels = [
-            {
-                "votes": votes,
-                "made": int(c.made[votes]),
-                "right": int(c.right[votes]),
-                "confidence": float(c.confidences[votes]),
-            }
-            for votes in range(1, c.mu + 1)
-        ]
         return {
             "predictions": len(self),
             "subjects": self.predicted_subjects,
@@ -218,7 +272,12 @@ class Predictions:
             "exact": self.exact,
             "recall": self.recall,
             "classes": [asdict(one) for one in self.by_class()],
-            "calibration": {"subjects": c.subjects, "types": c.types, "levels": levels},
+            "not_measured": [asdict(one) for one in self.not_measured()],
+            "calibration": {
+                "subjects": c.measured.subjects,
+                "types": c.measured.types,
+                "levels": [asdict(level) for level in c.levels()],
+            },
         }
 
     def write(self, path: str | os.PathLike[str], force: bool = False) -> None:
@@ -242,3 +301,32 @@ class Predictions:
         ...     found.write(f"{folder}/types.ttl")
         """
         write_predictions(self, path, force)
+
+
+def check_selection(min_confidence: float, precision: float | None) -> None:
+    """Raise an error unless both are shares."""
+    for name, value in (("min_confidence", min_confidence), ("precision", precision)):
+        if value is not None and not 0 <= value <= 1:
+            raise UsageError(f"`{name}` is {value}; it must be from 0 to 1")
+
+
+def _threshold(confidences: NDArray[np.float64], precision: float) -> float:
+    """The lowest confidence so that this share of the predictions above is expected correct."""
+    falling = -np.sort(-confidences)
+    enough = np.cumsum(falling) >= precision * np.arange(1, len(falling) + 1)
+    # Equal confidences stay together: the last of them decides.
+    last = np.append(np.diff(falling) != 0, True) if len(falling) else np.zeros(0, bool)
+    found = falling[enough & last]
+    return float(found[-1]) if len(found) else 2.0
+
+
+def namespace(term: str) -> str:
+    """The text of a term up to the last / or #, or without these up to the last colon.
+
+    Examples
+    --------
+    >>> namespace("http://dbpedia.org/resource/Karlsruhe")
+    'http://dbpedia.org/resource/'
+    """
+    cut = max(term.rfind("/"), term.rfind("#")) + 1
+    return "_:" if term.startswith("_:") else term[: cut or term.rfind(":") + 1]

@@ -12,39 +12,41 @@ from pyke.use.types.calibration import Calibration
 
 
 def reliability_table(calibration: Calibration) -> Table:
-    """Table of how often predictions were correct, by votes.
+    """Table of how often predictions were correct, by confidence.
 
     Examples
     --------
-    >>> table = reliability_table(Calibration(np.array([0, 10, 8]), np.array([0, 4, 6]), 9, 12))
-    >>> table.rows[0]
-    ['2 of 2', '8', '0.750', '0.700', '0.750', '0.500']
+    >>> from pyke.use.types.calibration import Measured
+    >>> ones = np.ones(40, int)
+    >>> measured = Measured(np.ones(40), ones, ones, np.ones(40, bool), 40, 40)
+    >>> reliability_table(Calibration(measured, mu=10)).rows[0]
+    ['0.99 and more', '40', '1.000', '0.992', '1.000', '1.000']
     """
-    c = calibration
-    rows = []
-    for votes in range(c.mu, 0, -1):
-        made, right = int(c.made[votes:].sum()), int(c.right[votes:].sum())
+    measured = calibration.measured
+    rows, made, right = [], 0, 0
+    for level in calibration.levels():
+        made, right = made + level.made, right + level.right
         rows.append(
             [
-                f"{votes} of {c.mu}",
-                f"{c.made[votes]:,}",
-                _share(int(c.right[votes]), int(c.made[votes])),
-                f"{c.confidences[votes]:.3f}",
+                f"{level.at_least:g} and more",
+                f"{level.made:,}",
+                _share(level.right, level.made),
+                f"{level.confidence:.3f}" if level.made else "–",
                 _share(right, made),
-                _share(right, c.types),
+                _share(right, measured.types),
             ]
         )
     columns = [
-        "votes",
+        "confidence",
         "predictions",
         "correct",
-        "confidence",
-        "precision at this many votes or more",
-        "recall at this many votes or more",
+        "mean confidence",
+        "precision from here on",
+        "recall from here on",
     ]
     note = (
-        f"{c.types:,} types were withheld from {c.subjects:,} subjects before the embedding, "
-        "and then predicted."
+        f"Measured on {measured.subjects:,} typed subjects that look like the asked terms. Each "
+        "was predicted from the others, with as little evidence as an asked term has."
     )
     return Table("How often predictions are correct", columns, rows, note)
 
@@ -54,31 +56,26 @@ def _share(part: int, total: int) -> str:
 
 
 def reliability_figure(calibration: Calibration) -> Any:
-    """Confidence and the measured share of correct predictions over votes; below, their number."""
-    c = calibration
+    """Confidence and the measured share of correct predictions; below, their number."""
+    filled = [level for level in calibration.levels() if level.made]
+    confidence = np.array([level.confidence for level in filled])
+    made = np.array([level.made for level in filled])
+    share = np.array([level.right for level in filled]) / np.maximum(1, made)
     figure = figures.new_figure(6.4, 4.8)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
-    votes = np.arange(1, c.mu + 1)
-    made = np.maximum(c.made[1:], 1)
-    share = c.right[1:] / made
-    above.step(votes, c.confidences[1:], where="mid", color=figures.COLOURS[0], label="confidence")
+    above.plot([0, 1], [0, 1], color=figures.GREY, linestyle="--", linewidth=1)
     above.errorbar(
-        votes,
+        confidence,
         share,
-        2 * np.sqrt(share * (1 - share) / made),
+        2 * np.sqrt(share * (1 - share) / np.maximum(1, made)),
         fmt="o",
         color=figures.COLOURS[1],
         capsize=3,
-        label="correct predictions of withheld types (± 2 standard errors)",
+        label="correct predictions of known types (± 2 standard errors)",
     )
-    above.set(ylabel="share that is correct", ylim=(0, 1.05))
+    above.set(ylabel="share that is correct", ylim=(0, 1.05), xlim=(0, 1.02))
     above.grid(alpha=0.25)
     above.legend(fontsize=8, loc="upper left")
-    below.bar(votes, c.made[1:], color=figures.GREY)
-    below.set(
-        xlabel=f"votes of {c.mu} neighbours",
-        ylabel="predictions",
-        yscale="log",
-        xticks=votes if c.mu <= 20 else np.linspace(1, c.mu, 10, dtype=int),
-    )
+    below.bar(confidence, made, width=0.03, color=figures.GREY)
+    below.set(xlabel="confidence", ylabel="predictions", yscale="log" if len(made) else "linear")
     return figure

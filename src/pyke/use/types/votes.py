@@ -1,8 +1,8 @@
 """Types of subjects, and the votes of their neighbours.
 
-The nearest typed subjects of a term vote for their own classes. A neighbour votes only if it shares
-a role (predicate and side, see graph/roles.py) with the term: a home page lies near a person, but
-has none of a person's roles.
+The nearest typed subjects of a term vote for their own classes; near ones count more. A neighbour
+votes only if it shares a role (predicate and side, see graph/roles.py) with the term: a home page
+lies near a person, but has none of a person's roles.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.config import Config
 from pyke.core.arrays import Floats, Ids, Offsets, positions, ranges
 from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore, UsageError
-from pyke.graph.graph import Graph
-from pyke.graph.roles import roles_by_term
 from pyke.use.neighbours.search import Neighbours, nearest_of_many
+from pyke.use.types.evidence import Evidence
 
 MU = (1, 3, 5, 10, 15, 30, 50, 100)  # the values in the paper
-REFERENCE_MU = 10  # the default, and the value at which ties, top-1 and F1 are measured
+REFERENCE_MU = 10  # the value at which ties, top-1 and F1 of plain vectors are measured
+VOTERS = 20  # neighbours that vote in a prediction, if there are as many
+# The weight of a vote is 1 / (d² / d_last² + NEARNESS): d_last is the distance of the last voter.
+# From 0.01 to 0.1 the held-out scores of iswc, codex-m and wikipathways differ by at most .003.
+NEARNESS = 0.02
 
 Counts = NDArray[np.int64]
 
@@ -107,53 +109,106 @@ class ClassVotes(NamedTuple):
 
     queries: Counts  # positions of the queries
     classes: Ids  # positions in the class_ids of the voters
-    votes: Counts
+    votes: Counts  # neighbours that vote for the class
+    shares: NDArray[np.float64]  # their part of the weight of all neighbours
 
 
-def vote(ids: Ids, known: TypeTable, is_voter: NDArray[np.bool_] | None = None) -> ClassVotes:
-    """Count the classes of neighbours: ids (queries, μ) are rows of `known`."""
-    classes = len(known.class_ids)
-    queries, columns = np.nonzero(np.ones(ids.shape, bool) if is_voter is None else is_voter)
+def vote(ids: Ids, known: TypeTable, weights: NDArray[np.float64] | None = None) -> ClassVotes:
+    """Count the classes of neighbours: ids (queries, μ) are rows of `known`.
+
+    Neighbours with a weight of 0 do not vote. The weights of a query add up to at most 1; by
+    default they are equal.
+    """
+    if weights is None:
+        weights = np.full(ids.shape, 1 / max(1, ids.shape[1]))
+    number = len(known.class_ids)
+    queries, columns = np.nonzero(weights)
     voters = known.rows(ids[queries, columns])
-    pairs, votes = np.unique(
-        np.repeat(queries, np.diff(voters.offsets)) * classes + voters.classes, return_counts=True
+    times = np.diff(voters.offsets)
+    pairs, which, votes = np.unique(
+        np.repeat(queries, times) * number + voters.classes, return_inverse=True, return_counts=True
     )
-    return ClassVotes(pairs // classes, (pairs % classes).astype(np.int32), votes)
+    weight = np.repeat(weights[queries, columns], times)
+    shares = np.bincount(which, weight, len(pairs)).astype(np.float64)
+    return ClassVotes(pairs // number, (pairs % number).astype(np.int32), votes, shares)
 
 
-def votes_of_neighbours(
-    vectors: Floats,
-    graph: Graph,
-    known: TypeTable,
-    queries: Ids,
-    mu: int,
-    config: Config,
-    *,
-    exact: bool | None,
-    progress: Progress,
-) -> tuple[ClassVotes, Neighbours]:
-    """Votes of the μ nearest typed subjects of each query; a subject does not vote for itself."""
-    from pyke.use.types._kernels import share_a_role  # loads Numba
+@dataclass(frozen=True)
+class Queries:
+    """Vectors to predict types for."""
 
-    own = positions(queries, known.subjects)
-    found = nearest_of_many(
-        vectors[known.subjects],
-        vectors[queries],
-        mu,
-        own,
-        exact=exact,
-        threads=config.threads,
-        progress=progress,
-    )
-    offsets, roles = roles_by_term(graph, config.type_predicate)
-    neighbours = known.subjects[found.ids]
-    is_voter = np.empty(found.ids.shape, bool)
+    vectors: Floats
+    terms: Ids  # each query has the roles of this term …
+    own: Ids  # … and this typed subject does not vote on it; −1: all may
 
-    def compare(begin: int, end: int) -> None:
-        share_a_role(offsets, roles, queries, neighbours, begin, end, is_voter)
+    def __len__(self) -> int:
+        return len(self.terms)
 
-    parallel_for(config.threads, len(queries), compare)
-    return vote(found.ids, known, is_voter), found
+
+@dataclass(frozen=True)
+class Voters:
+    """The typed subjects of a graph that have a vector, and how they vote."""
+
+    evidence: Evidence
+    known: TypeTable
+    mu: int
+    threads: int
+    exact: bool | None = None
+
+    @classmethod
+    def of(
+        cls,
+        evidence: Evidence,
+        table: TypeTable,
+        mu: int | None,
+        threads: int,
+        exact: bool | None = None,
+    ) -> Voters:
+        """Voters among the subjects of a table; `mu` is 20 by default, if there are as many."""
+        known = table.rows(np.flatnonzero(evidence.has_vector(table.subjects)))
+        if not len(known):
+            raise NothingToScore(
+                "typed subjects occur only in triples that state their types, so their types "
+                "cannot be predicted from other triples"
+            )
+        others = len(known) - 1
+        mu = min(VOTERS, max(1, others)) if mu is None else usable_mu([mu], others)[0]
+        return cls(evidence, known, mu, threads, exact)
+
+    def queries(self, terms: Ids) -> Queries:
+        """Terms as queries: a typed subject does not vote on itself."""
+        return Queries(self.evidence.vectors[terms], terms, terms)
+
+    def votes(self, queries: Queries, progress: Progress) -> tuple[ClassVotes, Neighbours]:
+        """Votes of the μ nearest subjects of each query, and these neighbours."""
+        found = nearest_of_many(
+            self.evidence.vectors[self.known.subjects],
+            queries.vectors,
+            self.mu,
+            positions(queries.own, self.known.subjects),
+            exact=self.exact,
+            threads=self.threads,
+            progress=progress,
+        )
+        return vote(found.ids, self.known, self.weights(queries, found)), found
+
+    def weights(self, queries: Queries, found: Neighbours) -> NDArray[np.float64]:
+        """(queries, μ): the weight of each neighbour among all μ; 0 if it shares no role."""
+        from pyke.use.types._kernels import share_a_role  # loads Numba
+
+        neighbours = self.known.subjects[found.ids]
+        is_voter = np.empty(found.ids.shape, bool)
+
+        def compare(begin: int, end: int) -> None:
+            offsets, roles = self.evidence.role_offsets, self.evidence.roles
+            share_a_role(offsets, roles, queries.terms, neighbours, begin, end, is_voter)
+
+        parallel_for(self.threads, len(queries), compare)
+        squares = found.squares.astype(np.float64)
+        last = np.maximum(squares[:, -1:], np.finfo(np.float32).tiny)
+        weights = 1 / (squares / last + NEARNESS)
+        weights /= weights.sum(axis=1, keepdims=True)
+        return weights * is_voter
 
 
 def has_class(truth: TypeTable, rows: Counts, classes: Ids) -> NDArray[np.bool_]:

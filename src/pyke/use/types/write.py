@@ -29,7 +29,9 @@ _COLUMNS = {
     "type": str,
     "type_label": str,
     "votes": int,
+    "share": float,
     "confidence": float,
+    "measured": bool,
 }
 
 
@@ -92,12 +94,18 @@ def _plain(prediction: Prediction, predicate: str) -> str:
     return f"{_triple(prediction, predicate)} .\n"
 
 
+def _figures(prediction: Prediction) -> str:
+    """Properties of a prediction; only predictions that were not measured say so."""
+    measured = "" if prediction.measured else " ; pyke:measured false"
+    return (
+        f"pyke:confidence {prediction.confidence:.4f} ; pyke:votes {prediction.votes} ; "
+        f"pyke:share {prediction.share:.4f}{measured}"
+    )
+
+
 def _annotated(prediction: Prediction, predicate: str) -> str:
     """RDF 1.2: the triple with an annotation."""
-    return (
-        f"{_triple(prediction, predicate)} {{| pyke:confidence {prediction.confidence:.4f} ; "
-        f"pyke:votes {prediction.votes} |}} .\n"
-    )
+    return f"{_triple(prediction, predicate)} {{| {_figures(prediction)} |}} .\n"
 
 
 def _reified(prediction: Prediction, predicate: str) -> str:
@@ -106,7 +114,7 @@ def _reified(prediction: Prediction, predicate: str) -> str:
         f"pyke:predicted {{ {_triple(prediction, predicate)} }}\n"
         f"[] a rdf:Statement ; rdf:subject <{prediction.term}> ; rdf:predicate <{predicate}> ; "
         f"rdf:object <{prediction.type}> ;\n"
-        f"    pyke:confidence {prediction.confidence:.4f} ; pyke:votes {prediction.votes} .\n"
+        f"    {_figures(prediction)} .\n"
     )
 
 

@@ -1,0 +1,120 @@
+"""What a graph says about each term besides its types, as a vector.
+
+The graph is embedded without the triples that state types. Then every context is placed at the
+weighted mean of its members, and every term at the weighted mean of its contexts. So typed and
+untyped terms are compared alike: neither is pulled by a class.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke.config import Config
+from pyke.core.arrays import Floats, Ids, Matrix, Offsets
+from pyke.core.progress import Progress
+from pyke.errors import NothingToScore
+from pyke.graph.changes import remove_triples
+from pyke.graph.graph import Graph
+from pyke.graph.roles import Numbers, role_counts_by_term, states_type
+from pyke.pipeline import embed_graph
+from pyke.simulation.anneal import place_at_weighted_mean
+from pyke.springs.contexts import context_roles, context_similarities
+from pyke.springs.strongest import strongest_springs, symmetric_matrix
+
+TERMS_AT_ONCE = 1 << 12  # whose contexts are gathered at a time
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Vectors of all terms, and the contexts and roles that they come from; no types."""
+
+    vectors: Floats  # (terms, dimensions)
+    contexts: Matrix  # row x: the strongest contexts of term x, with σ
+    places: Floats  # (contexts, dimensions)
+    context_roles: Ids  # the role of each context
+    predicates: Ids  # term id of the predicate of roles 2 p and 2 p + 1
+    role_offsets: Offsets  # term x has the roles roles[role_offsets[x] : role_offsets[x + 1]] …
+    roles: Ids  # … ascending …
+    role_counts: Numbers  # … in this many triples
+
+    @property
+    def is_role(self) -> NDArray[np.bool_]:
+        """Which contexts stand for a role alone: they come first."""
+        return np.arange(len(self.places)) < self.number_of_roles
+
+    @property
+    def number_of_roles(self) -> int:
+        """Two for each predicate that does not state types."""
+        return 2 * len(self.predicates)
+
+    def has_vector(self, terms: Ids) -> NDArray[np.bool_]:
+        """Which terms have a context at all."""
+        return np.diff(self.contexts.offsets)[terms] > 0
+
+    def mean_places(self, owners: Offsets, contexts: Ids, sigma: Floats, number: int) -> Floats:
+        """Weighted mean of the places of some contexts for each of `number` owners.
+
+        `owners` is ascending. Owners without contexts get zeros.
+        """
+        found = np.zeros((number, self.places.shape[1]), np.float32)
+        borders = np.searchsorted(owners, np.arange(0, number + TERMS_AT_ONCE, TERMS_AT_ONCE))
+        for begin, end in itertools.pairwise(borders):
+            if begin == end:
+                continue
+            weights = sigma[begin:end, None].astype(np.float64)
+            starts = np.flatnonzero(np.diff(owners[begin:end], prepend=-1))
+            total = np.add.reduceat(weights * self.places[contexts[begin:end]], starts)
+            found[owners[begin:end][starts]] = total / np.add.reduceat(weights, starts)
+        return found
+
+
+def find_evidence(graph: Graph, config: Config, progress: Progress) -> Evidence:
+    """Embed a graph without its types, and place its terms at the mean of their contexts.
+
+    Examples
+    --------
+    >>> import pyke
+    >>> graph = pyke.embed("examples/father.ttl", dimensions=10).graph()
+    >>> found = find_evidence(graph, pyke.Config(dimensions=10), pyke.Progress())
+    >>> found.vectors.shape == (len(graph.terms), 10)
+    True
+    """
+    stated = states_type(graph, config.type_predicate)
+    if stated.all():
+        raise NothingToScore(
+            "all triples state types, so there is nothing that types can be predicted from"
+        )
+    progress.note(
+        "Embedding the graph without its types, so that typed and untyped terms are compared alike."
+    )
+    typeless, _ = remove_triples(graph, stated, config.type_predicate, keep_all_terms=True)
+    vectors = embed_graph(typeless, config, progress).vectors
+    springs = strongest_springs(
+        symmetric_matrix(context_similarities(typeless, config.threads), config.threads),
+        config.k,
+        config.threads,
+    )
+    terms = len(graph.terms)
+    positions = np.zeros((springs.rows, vectors.shape[1]), np.float32)
+    positions[:terms] = vectors
+    is_term = np.arange(springs.rows) < terms
+    place_at_weighted_mean(springs, positions, is_term.copy(), config.threads)
+    positions[:terms] = 0
+    place_at_weighted_mean(springs, positions, ~is_term, config.threads)
+    size = springs.offsets[terms]
+    return Evidence(
+        positions[:terms],
+        Matrix(
+            springs.offsets[: terms + 1],
+            springs.columns[:size] - np.int32(terms),
+            springs.values[:size],
+        ),
+        positions[terms:],
+        context_roles(typeless),
+        typeless.predicates,
+        *role_counts_by_term(typeless, config.type_predicate),
+    )

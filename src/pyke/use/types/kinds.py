@@ -1,0 +1,282 @@
+"""Kinds of evidence: which terms look alike to a prediction, typed or not.
+
+Untyped terms are not a random sample of typed ones. An external IRI that occurs only as the object
+of skos:exactMatch is another population than the subjects of a graph. So confidence is measured on
+typed subjects that look like the asked terms:
+
+- Two terms are of the same **kind** if they have the same roles and if their namespaces are alike.
+- A **twin** of an asked term is a typed subject with all of its roles. Everything else that is
+  known about the twin is set aside, so the two look alike.
+
+A kind without twins is not measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke.core.arrays import Ids, Offsets, positions, ranges
+from pyke.core.parallel import parallel_for
+from pyke.graph.graph import Graph
+from pyke.graph.roles import SUBJECT, Numbers
+from pyke.use.types.evidence import Evidence
+from pyke.use.types.votes import Queries, TypeTable
+
+TWINS = 20_000  # to measure in total
+MIN_TWINS = 10  # of each kind, if there are as many, until TWINS is reached
+MIN_ALIKE = 5  # typed subjects that a kind needs to be measured
+CANDIDATES = 1 << 18  # typed subjects to choose twins from
+SMALL_NAMESPACE = 10  # entities
+MIN_TYPED_SHARE = 0.1  # of the entities of a larger namespace
+
+
+class Status(IntEnum):
+    """Whether predictions for a term are measured, or the reason why not."""
+
+    MEASURED = 0
+    NEW_NAMESPACE = 1  # hardly any entity of its namespace has a type
+    NO_TWINS = 2  # too few typed subjects have its roles
+
+
+@dataclass(frozen=True)
+class NotMeasured:
+    """Terms that are unlike all typed subjects."""
+
+    terms: int
+    example: int  # term id
+    roles: tuple[tuple[int, bool], ...]  # predicate, and whether the terms are its subjects …
+    in_new_namespace: bool  # … or the namespace of the example
+
+
+class Namespaces:
+    """Namespaces of the entities of a graph, and how many of their entities are typed."""
+
+    def __init__(self, graph: Graph, typed: Ids, asked: Ids, threads: int) -> None:
+        from pyke.use.types._kernels import namespace_hashes  # loads Numba
+
+        hashes = np.empty(len(graph.terms), np.uint64)
+        parallel_for(
+            threads,
+            len(hashes),
+            lambda begin, end: namespace_hashes(
+                graph.terms.blob, graph.terms.offsets, begin, end, hashes
+            ),
+        )
+        self.of_terms: Numbers = np.unique(hashes, return_inverse=True)[1]
+        sizes = np.bincount(self.of_terms[np.union1d(typed, asked)], minlength=len(hashes))
+        known = np.bincount(self.of_terms[typed], minlength=len(hashes))
+        self._is_small = sizes < SMALL_NAMESPACE
+        self._is_new = ~self._is_small & (known < MIN_TYPED_SHARE * sizes)
+
+    def are_small(self, terms: Ids) -> NDArray[np.bool_]:
+        """Which terms are in a namespace with few entities."""
+        return self._is_small[self.of_terms[terms]]
+
+    def are_new(self, terms: Ids) -> NDArray[np.bool_]:
+        """Which terms are in a larger namespace in which hardly any entity is typed."""
+        return self._is_new[self.of_terms[terms]]
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Typed subjects, each with the asked term that it stands for and its kind."""
+
+    subjects: Ids
+    asked: Ids
+    kinds: Numbers
+
+
+class Kinds:
+    """The kinds of the asked terms, and the twins to measure them on."""
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        namespaces: Namespaces,
+        known: TypeTable,
+        asked: Ids,
+        seed: int,
+    ) -> None:
+        self.evidence, self.namespaces, self.asked = evidence, namespaces, asked
+        self._rng = np.random.default_rng([seed, 7])
+        typed = known.subjects
+        if len(typed) > CANDIDATES:
+            typed = np.sort(self._rng.choice(typed, CANDIDATES, replace=False))
+        self._typed = typed
+        keys = _role_set_keys(evidence)
+        self._typed_keys = keys[typed]
+        _, self.first, self.of_asked = np.unique(
+            keys[asked] * np.uint64(2) + namespaces.are_small(asked),
+            return_index=True,
+            return_inverse=True,
+        )
+        self.sizes = np.bincount(self.of_asked, minlength=len(self.first))
+        self.is_measured = np.zeros(len(self.first), bool)
+        self.twins = self._find_twins(keys)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def status(self) -> NDArray[np.int64]:
+        """The status of each asked term."""
+        found = np.where(self.is_measured[self.of_asked], Status.MEASURED, Status.NO_TWINS)
+        return np.where(self.namespaces.are_new(self.asked), Status.NEW_NAMESPACE, found)
+
+    def kind_of(self, term: int) -> tuple[int, Status]:
+        """The kind of an asked term, and its status."""
+        at = int(np.searchsorted(self.asked, term))
+        return int(self.of_asked[at]), Status(int(self.status[at]))
+
+    def roles(self, kind: int) -> Ids:
+        """The roles of a kind, ascending."""
+        return self._roles_of(int(self.asked[self.first[kind]]))
+
+    def _roles_of(self, term: int) -> Ids:
+        offsets = self.evidence.role_offsets
+        return self.evidence.roles[offsets[term] : offsets[term + 1]]
+
+    def not_measured(self) -> list[NotMeasured]:
+        """Terms without a measured confidence, the most frequent first."""
+        is_new, no_twins = (self.status == s for s in (Status.NEW_NAMESPACE, Status.NO_TWINS))
+        found = [
+            NotMeasured(size, int(self.asked[at]), (), True)
+            for _, at, size in _groups(self.namespaces.of_terms[self.asked], is_new)
+        ]
+        for kind, at, size in _groups(self.of_asked, no_twins):
+            sides = ((int(role) >> 1, int(role) & 1) for role in self.roles(kind))
+            roles = tuple((int(self.evidence.predicates[p]), side == SUBJECT) for p, side in sides)
+            found.append(NotMeasured(size, int(self.asked[at]), roles, False))
+        return sorted(found, key=lambda one: (-one.terms, one.example))
+
+    def _find_twins(self, keys: NDArray[np.uint64]) -> Twins:
+        members = _RoleMembers(self.evidence, self._typed)
+        is_small = self.namespaces.are_small(self._typed)
+        order = np.argsort(self.of_asked, kind="stable")
+        starts = np.append(0, np.cumsum(self.sizes))
+        found: list[tuple[Ids, Ids, int]] = []
+        left = TWINS
+        for kind in np.lexsort((self.first, -self.sizes)).tolist():
+            alike = members.with_roles(self.roles(kind))
+            own = self.asked[order[starts[kind] : starts[kind + 1]]]
+            alike = alike[is_small[alike] == self.namespaces.are_small(own[:1])]
+            self.is_measured[kind] = len(alike) >= MIN_ALIKE
+            if not self.is_measured[kind]:
+                continue
+            share = TWINS * int(self.sizes[kind]) // len(self.asked)
+            number = min(len(alike), max(MIN_TWINS, share), left)
+            left -= number
+            same = self._typed_keys[alike] == keys[own[0]]
+            chosen = self._choose(alike[same], alike[~same], number)
+            found.append((self._typed[chosen], self._rng.choice(own, number), kind))
+        empty = np.zeros(0, np.int32)
+        return Twins(
+            np.concatenate([empty, *(subjects for subjects, _, _ in found)]),
+            np.concatenate([empty, *(asked for _, asked, _ in found)]),
+            np.repeat([kind for _, _, kind in found], [len(one) for one, _, _ in found]).astype(
+                np.int64
+            ),
+        )
+
+    def _choose(self, same: Offsets, others: Offsets, number: int) -> Offsets:
+        """Some candidates; those with no other roles first."""
+        first = self._rng.permutation(same)[:number]
+        rest = self._rng.permutation(others)[: number - len(first)]
+        return np.concatenate([first, rest])
+
+    def stripped(self) -> tuple[Queries, Numbers]:
+        """The twins with as much evidence as their asked terms have, and the kind of each.
+
+        A twin keeps only roles of its asked term, and in each role at most as many contexts as
+        the asked term has triples. Twins without contexts are left out.
+        """
+        e, twins = self.evidence, self.twins
+        starts = e.contexts.offsets[:-1][twins.subjects]
+        sizes = e.contexts.offsets[1:][twins.subjects] - starts
+        at = ranges(starts, sizes)
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        contexts, sigma = e.contexts.columns[at], e.contexts.values[at]
+        roles = e.context_roles[contexts]
+        allowed = _times_in_role(e, twins.asked[owners], roles)
+        allowed[e.is_role[contexts] & (allowed > 0)] = np.iinfo(np.int64).max
+        order = np.lexsort((self._rng.random(len(owners)), roles, owners))
+        changes = np.diff(owners[order], prepend=-1) | np.diff(roles[order], prepend=-1)
+        begins = np.flatnonzero(changes)
+        rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+        kept = np.sort(order[rank < allowed[order]])
+        vectors = e.mean_places(owners[kept], contexts[kept], sigma[kept], len(sizes))
+        usable = np.unique(owners[kept])
+        queries = Queries(vectors[usable], twins.asked[usable], twins.subjects[usable])
+        return queries, twins.kinds[usable]
+
+
+def _groups(groups: Numbers, chosen: NDArray[np.bool_]) -> list[tuple[int, int, int]]:
+    """Number, first position and size of each group among the chosen positions."""
+    at = np.flatnonzero(chosen)
+    numbers, first, sizes = np.unique(groups[at], return_index=True, return_counts=True)
+    return list(zip(numbers.tolist(), at[first].tolist(), sizes.tolist(), strict=True))
+
+
+def _role_set_keys(evidence: Evidence) -> NDArray[np.uint64]:
+    """A number for each term: equal for equal sets of roles.
+
+    It is the sum of a random number per role, so two different sets hardly ever have the same.
+    """
+    rng = np.random.default_rng(2013)
+    codes = rng.integers(1 << 62, size=evidence.number_of_roles, dtype=np.uint64) << np.uint64(2)
+    sums = np.append(np.uint64(0), np.cumsum(codes[evidence.roles], dtype=np.uint64))
+    return sums[evidence.role_offsets[1:]] - sums[evidence.role_offsets[:-1]]
+
+
+def _times_in_role(evidence: Evidence, terms: Ids, roles: Ids) -> Numbers:
+    """In how many triples each term has the role beside it."""
+    number = evidence.number_of_roles
+    owners = np.repeat(np.arange(len(evidence.role_offsets) - 1), np.diff(evidence.role_offsets))
+    keys = owners * number + evidence.roles
+    at = positions(terms.astype(np.int64) * number + roles, keys)
+    return np.where(at >= 0, evidence.role_counts[at], 0)
+
+
+class _RoleMembers:
+    """Typed subjects by role, as bits."""
+
+    def __init__(self, evidence: Evidence, typed: Ids) -> None:
+        starts = evidence.role_offsets[:-1][typed]
+        sizes = evidence.role_offsets[1:][typed] - starts
+        roles = evidence.roles[ranges(starts, sizes)]
+        order = np.argsort(roles, kind="stable")
+        self._rows = np.repeat(np.arange(len(typed)), sizes)[order]
+        self._borders = np.searchsorted(roles[order], np.arange(evidence.number_of_roles + 1))
+        self._typed = len(typed)
+        self._bits: dict[int, NDArray[np.uint8]] = {}
+
+    def with_roles(self, roles: Ids) -> Offsets:
+        """Positions of the typed subjects with all these roles.
+
+        If these are too few, the rarest roles are ignored, up to half of all: a subject with many
+        roles hardly has an equal.
+        """
+        sizes = np.diff(self._borders)[roles]
+        enough = np.zeros(0, np.int64)
+        shared: NDArray[np.uint8] | None = None
+        for number, role in enumerate(roles[np.argsort(-sizes, kind="stable")].tolist(), start=1):
+            bits = self._members(role)
+            shared = bits if shared is None else shared & bits
+            found = np.flatnonzero(np.unpackbits(shared, count=self._typed))
+            if len(found) < MIN_ALIKE:
+                break
+            if 2 * number >= len(roles):
+                enough = found
+        return enough
+
+    def _members(self, role: int) -> NDArray[np.uint8]:
+        if role not in self._bits:
+            has = np.zeros(self._typed, bool)
+            has[self._rows[self._borders[role] : self._borders[role + 1]]] = True
+            self._bits[role] = np.packbits(has)
+        return self._bits[role]
