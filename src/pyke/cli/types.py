@@ -165,17 +165,17 @@ def _show_not_measured(found: Predictions) -> None:
         terms = sum(one.terms for one in rest)
         rows.append((f"{terms:,}", f"{len(rest):,} other reasons", rest[0].example))
     if rows:
-        title = "Not measured: unlike all typed subjects. --unmeasured predicts them, too."
+        title = "Not measured: unlike all typed subjects. --unmeasured predicts them if it can."
         print_table(("terms", "reason", "example"), rows, right=(0,), title=title)
 
 
 def _reason(group: Unmeasured, names: Mapping[str, str]) -> str:
     if group.namespace is not None:
-        return f"hardly any typed entity in {group.namespace}"
+        return f"nearly all untyped: {group.namespace}"
     sides = [
         f"{names[p]} → …" if is_subject else f"… → {names[p]}" for p, is_subject in group.roles
     ]
-    return f"too few typed subjects with {' and '.join(sides)}"
+    return f"no typed subjects: {' and '.join(sides)}"
 
 
 def _sentences(found: Predictions, output: Path | None) -> list[str]:
@@ -200,11 +200,6 @@ def _sentences(found: Predictions, output: Path | None) -> list[str]:
         lines.append(
             f"{found.of_typed:,} predictions are for subjects that already have a type; "
             "their confidence is not calibrated."
-        )
-    if found.without_voters:
-        lines.append(
-            f"{found.without_voters:,} subjects were skipped: none of their nearest neighbours "
-            "shares a predicate with them."
         )
     if not found.exact:
         lines.append(f"Neighbours are approximate: recall {found.recall:.3f}. Use --exact for all.")

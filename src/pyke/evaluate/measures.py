@@ -7,7 +7,7 @@ withholds the types of some subjects before the embedding, and then predicts the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pyke.config import Config
@@ -15,12 +15,18 @@ from pyke.core.arrays import Floats, Ids
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.evaluate.purity import Purity, purity
-from pyke.evaluate.type_prediction import TypePrediction, score
+from pyke.evaluate.type_prediction import (
+    DirectPrediction,
+    TypePrediction,
+    score,
+    score_classes,
+)
 from pyke.graph.graph import Graph
 from pyke.pipeline import Run, embed_graph
 from pyke.read.objects import Inputs
 from pyke.use.clusters.hdbscan import hdbscan
 from pyke.use.types.held_out import Split, split
+from pyke.use.types.predict import class_shares
 from pyke.use.types.votes import TypeTable, require_classes, usable_mu
 
 IN_GRAPH, HELD_OUT = "in-graph", "held-out"
@@ -52,8 +58,9 @@ class Evaluation:
     """Scores of one set of vectors."""
 
     protocol: str
-    types: TypePrediction
+    types: TypePrediction  # by the vectors as they are
     purity: Purity | None
+    predictor: DirectPrediction | None = None  # by `pyke types`, held-out only
 
     def as_dict(self) -> dict[str, Any]:
         """The scores as a dictionary for JSON."""
@@ -131,7 +138,10 @@ def evaluate_held_out(
     parts = split(graph, fraction, config.seed, config.type_predicate)
     usable_mu(measures.mu, len(parts.known))  # fail before the embedding
     embedding = embed_graph(parts.graph, config, progress)
-    return measure_held_out(embedding.vectors, parts, measures, progress)
+    found = measure_held_out(embedding.vectors, parts, measures, progress)
+    asked = parts.asked.subjects[parts.asked.subjects >= 0]
+    shares = class_shares(parts.graph, asked, config, progress, measures.exact)
+    return replace(found, predictor=score_classes(shares, parts.asked))
 
 
 def measure_in_graph(

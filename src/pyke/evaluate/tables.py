@@ -12,7 +12,7 @@ from pyke.evaluate.measures import IN_GRAPH, Evaluation
 from pyke.evaluate.purity import Purity
 from pyke.evaluate.rivals import title
 from pyke.evaluate.tune import Trial, Tuning
-from pyke.evaluate.type_prediction import TypePrediction
+from pyke.evaluate.type_prediction import DirectPrediction, TypePrediction
 from pyke.use import figures
 from pyke.use.reports import Table
 from pyke.use.types.votes import REFERENCE_MU
@@ -44,9 +44,27 @@ def evaluation_tables(evaluation: Evaluation) -> list[Table]:
         name = f"Predicted classes with {REFERENCE_MU} neighbours (μ)"
         note = "A class is predicted if at least half of the neighbours have it."
         tables.append(Table(name, ["measure", "value"], rows, note))
+    if evaluation.predictor:
+        tables.append(_predictor_table(evaluation.predictor))
     if evaluation.purity:
         tables.append(_purity_table(evaluation.purity))
     return tables
+
+
+def _predictor_table(found: DirectPrediction) -> Table:
+    """Scores of `pyke types`."""
+    rows = [
+        ["score", decimal(found.score)],
+        ["top-1", decimal(found.votes.top_1)],
+        ["micro F1", decimal(found.votes.micro_f1)],
+        ["macro F1", decimal(found.votes.macro_f1)],
+    ]
+    note = (
+        "The graph is embedded without types, and near neighbours count more. The score is the "
+        "mean cosine between the true types and the shares of the votes. A class is predicted if "
+        "it has at least half of the votes."
+    )
+    return Table("Types predicted by `pyke types`", ["measure", "value"], rows, note)
 
 
 def _score_table(protocol: str, types: TypePrediction) -> Table:

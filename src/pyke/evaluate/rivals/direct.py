@@ -1,4 +1,4 @@
-"""Methods that predict types without vectors: the simplest ones that an embedding has to beat."""
+"""Methods that predict types directly: ours, and the simplest ones that it has to beat."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ import numpy as np
 
 from pyke.core.arrays import Floats, Ids, Matrix, Offsets, positions, ranges
 from pyke.core.parallel import parallel_for
+from pyke.core.progress import Progress
 from pyke.evaluate.rivals.registry import Job, Predictor
 from pyke.graph.changes import remove_triples
 from pyke.graph.roles import states_type
 from pyke.springs.contexts import context_similarities
+from pyke.use.types.predict import class_shares
 from pyke.use.types.sdtype import RoleTypes, class_prior
 from pyke.use.types.votes import REFERENCE_MU, TypeTable, vote
 
 MAX_CLASSES = 100  # with the highest scores of a subject: limits memory on graphs of many classes
+
+
+def pyke_types(job: Job, subjects: Ids) -> Matrix:
+    """`pyke types`: weighted votes of the nearest subjects, in a space without types."""
+    return class_shares(job.graph, subjects, job.config, Progress())
 
 
 def sdtype(job: Job, subjects: Ids) -> Matrix:
@@ -54,10 +61,10 @@ def spring_neighbours(job: Job, subjects: Ids) -> Matrix:
         _kernels.largest_products(queries, points, own, begin, end, found, products)
 
     parallel_for(threads, len(subjects), search)
-    votes = vote(found, known, found >= 0)
-    voters = (found >= 0).sum(axis=1)
+    is_voter = found >= 0
+    votes = vote(found, known, is_voter / np.maximum(1, is_voter.sum(axis=1, keepdims=True)))
     offsets = np.searchsorted(votes.queries, np.arange(len(subjects) + 1))
-    shares = (votes.votes / voters[votes.queries]).astype(np.float32)
+    shares = votes.shares.astype(np.float32)
     return _with_class_ids(Matrix(offsets, votes.classes, shares), known)
 
 
@@ -78,6 +85,7 @@ def _with_class_ids(scores: Matrix, known: TypeTable) -> Matrix:
 
 
 PREDICTORS = {
+    "types": Predictor("PYKE types", pyke_types),
     "sdtype": Predictor("SDType", sdtype),
     "springs": Predictor("nearest by springs, no vectors", spring_neighbours),
     "prior": Predictor("class prior", prior),

@@ -89,12 +89,13 @@ def namespace_hashes(
     offsets: NDArray[np.int64],
     begin: int,
     end: int,
-    out: NDArray[np.uint64],
+    namespaces: NDArray[np.uint64],
+    hosts: NDArray[np.uint64],
 ) -> None:
-    """Texts of terms → hash of the namespace of each term begin … end.
+    """Texts of terms → hashes of the namespace and of the host of each term begin … end.
 
-    The namespace is the text up to the last / or #, or without these up to the last colon. All
-    blank nodes have the namespace `_:`.
+    The namespace is the text up to the last / or #, or without these up to the last colon. The host
+    is the text up to the third slash, or the namespace. All blank nodes have the namespace `_:`.
     """
     for x in range(begin, end):
         start, stop = offsets[x], offsets[x + 1] - 1
@@ -107,4 +108,9 @@ def namespace_hashes(
                 cut -= 1
         if stop - start > 1 and blob[start] == _UNDERSCORE and blob[start + 1] == _COLON:
             cut = start + 2
-        out[x] = mix(hash_bytes(blob, start, cut, np.uint64(0)))
+        slashes, host = 0, start
+        while host < cut and slashes < 3:
+            slashes += blob[host] == _SLASH
+            host += 1
+        namespaces[x] = mix(hash_bytes(blob, start, cut, np.uint64(0)))
+        hosts[x] = mix(hash_bytes(blob, start, host, np.uint64(0)))

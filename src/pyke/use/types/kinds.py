@@ -32,14 +32,14 @@ MIN_TWINS = 10  # of each kind, if there are as many, until TWINS is reached
 MIN_ALIKE = 5  # typed subjects that a kind needs to be measured
 CANDIDATES = 1 << 18  # typed subjects to choose twins from
 SMALL_NAMESPACE = 10  # entities
-MIN_TYPED_SHARE = 0.1  # of the entities of a larger namespace
+MIN_TYPED_SHARE = 0.1  # of the entities of a namespace or host
 
 
 class Status(IntEnum):
     """Whether predictions for a term are measured, or the reason why not."""
 
     MEASURED = 0
-    NEW_NAMESPACE = 1  # hardly any entity of its namespace has a type
+    NEW_NAMESPACE = 1  # hardly any entity of its namespace, or host, has a type
     NO_TWINS = 2  # too few typed subjects have its roles
 
 
@@ -50,36 +50,53 @@ class NotMeasured:
     terms: int
     example: int  # term id
     roles: tuple[tuple[int, bool], ...]  # predicate, and whether the terms are its subjects …
-    in_new_namespace: bool  # … or the namespace of the example
+    in_new_namespace: bool  # … or hardly any entity of the namespace of the example has a type
+    of_host: bool  # … or of its host
 
 
 class Namespaces:
-    """Namespaces of the entities of a graph, and how many of their entities are typed."""
+    """Namespaces of the entities of a graph, and whether their entities are typed at all.
+
+    A namespace with few entities says little, so its host counts instead. `of_terms` has the number
+    of the namespace or host of each term.
+    """
 
     def __init__(self, graph: Graph, typed: Ids, asked: Ids, threads: int) -> None:
         from pyke.use.types._kernels import namespace_hashes  # loads Numba
 
-        hashes = np.empty(len(graph.terms), np.uint64)
+        terms = len(graph.terms)
+        hashes = np.empty((2, terms), np.uint64)
         parallel_for(
             threads,
-            len(hashes),
+            terms,
             lambda begin, end: namespace_hashes(
-                graph.terms.blob, graph.terms.offsets, begin, end, hashes
+                graph.terms.blob, graph.terms.offsets, begin, end, hashes[0], hashes[1]
             ),
         )
-        self.of_terms: Numbers = np.unique(hashes, return_inverse=True)[1]
-        sizes = np.bincount(self.of_terms[np.union1d(typed, asked)], minlength=len(hashes))
-        known = np.bincount(self.of_terms[typed], minlength=len(hashes))
-        self._is_small = sizes < SMALL_NAMESPACE
-        self._is_new = ~self._is_small & (known < MIN_TYPED_SHARE * sizes)
+        entities = np.union1d(typed, asked)
+        spaces, sizes, is_typed = _groups_of(hashes[0], entities, typed)
+        hosts, _, is_typed_host = _groups_of(hashes[1], entities, typed)
+        self._is_small: NDArray[np.bool_] = (sizes < SMALL_NAMESPACE)[spaces]
+        self._is_new = ~np.where(self._is_small, is_typed_host[hosts], is_typed[spaces])
+        self.of_terms: Numbers = np.where(self._is_small, terms + hosts, spaces)
 
     def are_small(self, terms: Ids) -> NDArray[np.bool_]:
         """Which terms are in a namespace with few entities."""
-        return self._is_small[self.of_terms[terms]]
+        return self._is_small[terms]
 
     def are_new(self, terms: Ids) -> NDArray[np.bool_]:
-        """Which terms are in a larger namespace in which hardly any entity is typed."""
-        return self._is_new[self.of_terms[terms]]
+        """Which terms are in a namespace, or of a host, where hardly any entity is typed."""
+        return self._is_new[terms]
+
+
+def _groups_of(
+    hashes: NDArray[np.uint64], entities: Ids, typed: Ids
+) -> tuple[Numbers, Numbers, NDArray[np.bool_]]:
+    """The group of each term, its number of entities, and whether enough of them are typed."""
+    groups: Numbers = np.unique(hashes, return_inverse=True)[1]
+    sizes = np.bincount(groups[entities], minlength=len(groups))
+    known = np.bincount(groups[typed], minlength=len(groups))
+    return groups, sizes, (known > 0) & (known >= MIN_TYPED_SHARE * sizes)
 
 
 @dataclass(frozen=True)
@@ -125,8 +142,9 @@ class Kinds:
     @cached_property
     def status(self) -> NDArray[np.int64]:
         """The status of each asked term."""
-        found = np.where(self.is_measured[self.of_asked], Status.MEASURED, Status.NO_TWINS)
-        return np.where(self.namespaces.are_new(self.asked), Status.NEW_NAMESPACE, found)
+        is_new = self.namespaces.are_new(self.asked)
+        found = np.where(is_new, Status.NEW_NAMESPACE, Status.MEASURED)
+        return np.where(self.is_measured[self.of_asked], found, Status.NO_TWINS)
 
     def kind_of(self, term: int) -> tuple[int, Status]:
         """The kind of an asked term, and its status."""
@@ -145,13 +163,13 @@ class Kinds:
         """Terms without a measured confidence, the most frequent first."""
         is_new, no_twins = (self.status == s for s in (Status.NEW_NAMESPACE, Status.NO_TWINS))
         found = [
-            NotMeasured(size, int(self.asked[at]), (), True)
-            for _, at, size in _groups(self.namespaces.of_terms[self.asked], is_new)
+            NotMeasured(size, int(self.asked[at]), (), True, number >= len(self.evidence.vectors))
+            for number, at, size in _groups(self.namespaces.of_terms[self.asked], is_new)
         ]
         for kind, at, size in _groups(self.of_asked, no_twins):
             sides = ((int(role) >> 1, int(role) & 1) for role in self.roles(kind))
             roles = tuple((int(self.evidence.predicates[p]), side == SUBJECT) for p, side in sides)
-            found.append(NotMeasured(size, int(self.asked[at]), roles, False))
+            found.append(NotMeasured(size, int(self.asked[at]), roles, False, False))
         return sorted(found, key=lambda one: (-one.terms, one.example))
 
     def _find_twins(self, keys: NDArray[np.uint64]) -> Twins:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.core.arrays import Ids
+from pyke.config import Config
+from pyke.core.arrays import Ids, Matrix
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import NothingToScore
+from pyke.graph.graph import Graph
 from pyke.use.types.calibration import Calibration, calibrate
 from pyke.use.types.evidence import find_evidence
 from pyke.use.types.kinds import Kinds, Namespaces, Status
@@ -127,6 +129,22 @@ def prepare(
     namespaces = Namespaces(graph, voters.known.subjects, asked, config.threads)
     kinds = Kinds(evidence, namespaces, voters.known, asked, config.seed)
     return Predictor(voters, kinds, calibrate(voters, kinds, progress), number)
+
+
+def class_shares(
+    graph: Graph, subjects: Ids, config: Config, progress: Progress, exact: bool | None = None
+) -> Matrix:
+    """The share of the votes of each class, for each subject; the columns are term ids of classes.
+
+    Typed subjects are predicted from the others. Subjects without a vector get an empty row.
+    """
+    evidence = find_evidence(graph, config, progress)
+    voters = Voters.of(evidence, TypeTable.of(graph.types), None, config.threads, exact)
+    at = np.flatnonzero(evidence.has_vector(subjects))
+    votes, _ = voters.votes(voters.queries(subjects[at]), progress)
+    offsets = np.searchsorted(at[votes.queries], np.arange(len(subjects) + 1))
+    classes = voters.known.class_ids[votes.classes]
+    return Matrix(offsets, classes, votes.shares.astype(np.float32))
 
 
 def _candidates(

@@ -62,7 +62,7 @@ class Unmeasured:
 
     terms: int
     roles: tuple[tuple[str, bool], ...]  # predicate, and whether the terms are its subjects …
-    namespace: str | None  # … or a namespace in which hardly any entity has a type
+    namespace: str | None  # … or a namespace or host of which hardly any entity has a type
     example: str
 
 
@@ -200,7 +200,7 @@ class Predictions:
             Unmeasured(
                 one.terms,
                 tuple((terms[predicate], is_subject) for predicate, is_subject in one.roles),
-                namespace(terms[one.example]) if one.in_new_namespace else None,
+                namespace(terms[one.example], one.of_host) if one.in_new_namespace else None,
                 terms[one.example],
             )
             for one in self.kinds.not_measured()
@@ -320,8 +320,10 @@ def _threshold(confidences: NDArray[np.float64], precision: float) -> float:
     return float(found[-1]) if len(found) else 2.0
 
 
-def namespace(term: str) -> str:
+def namespace(term: str, of_host: bool = False) -> str:
     """The text of a term up to the last / or #, or without these up to the last colon.
+
+    With `of_host`, at most up to the third slash.
 
     Examples
     --------
@@ -329,4 +331,5 @@ def namespace(term: str) -> str:
     'http://dbpedia.org/resource/'
     """
     cut = max(term.rfind("/"), term.rfind("#")) + 1
-    return "_:" if term.startswith("_:") else term[: cut or term.rfind(":") + 1]
+    found = "_:" if term.startswith("_:") else term[: cut or term.rfind(":") + 1]
+    return "/".join(found.split("/")[:3]) + "/" if of_host and found.count("/") > 2 else found
