@@ -172,7 +172,12 @@ class Voters:
                 "cannot be predicted from other triples"
             )
         others = len(known) - 1
-        mu = min(VOTERS, max(1, others)) if mu is None else usable_mu([mu], others)[0]
+        if not others:
+            raise NothingToScore(
+                "only one typed subject occurs in triples that do not state its types; types are "
+                "predicted from those of other subjects"
+            )
+        mu = min(VOTERS, others) if mu is None else usable_mu([mu], others)[0]
         return cls(evidence, known, mu, threads, exact)
 
     def queries(self, terms: Ids) -> Queries:
