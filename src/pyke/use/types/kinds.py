@@ -221,8 +221,10 @@ class Kinds:
         contexts, sigma = e.contexts.columns[at], e.contexts.values[at]
         roles = e.context_roles[contexts]
         allowed = _times_in_role(e, twins.asked[owners], roles)
-        allowed[e.is_role[contexts] & (allowed > 0)] = np.iinfo(np.int64).max
-        order = np.lexsort((self._rng.random(len(owners)), roles, owners))
+        is_role = e.is_role[contexts]
+        allowed[is_role & (allowed > 0)] = np.iinfo(np.int64).max
+        # The role itself comes last, so that it does not take the place of a context.
+        order = np.lexsort((self._rng.random(len(owners)), is_role, roles, owners))
         changes = np.diff(owners[order], prepend=-1) | np.diff(roles[order], prepend=-1)
         begins = np.flatnonzero(changes)
         rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
