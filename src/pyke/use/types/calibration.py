@@ -186,7 +186,7 @@ def isotonic(
 
 def calibrate(voters: Voters, kinds: Kinds, progress: Progress) -> Calibration:
     """Predict the types of typed subjects that look like the asked terms, and count."""
-    queries, kinds_of_queries = kinds.stripped()
+    queries = kinds.queries
     progress.stage("calibration", len(queries), "subjects")
     if not len(queries):
         empty = np.zeros(0, np.int64)
@@ -198,7 +198,7 @@ def calibrate(voters: Voters, kinds: Kinds, progress: Progress) -> Calibration:
         Measured(
             found.shares,
             found.classes.astype(np.int64),
-            kinds_of_queries[found.queries],
+            kinds.of_queries[found.queries],
             has_class(truth, found.queries, found.classes),
             len(queries),
             len(truth.classes),

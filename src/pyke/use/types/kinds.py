@@ -109,7 +109,11 @@ class Twins:
 
 
 class Kinds:
-    """The kinds of the asked terms, and the twins to measure them on."""
+    """The kinds of the asked terms, and the twins to measure them on.
+
+    `queries` are the twins with as much evidence as their asked terms have, `of_queries` the kind
+    of each.
+    """
 
     def __init__(
         self,
@@ -135,6 +139,12 @@ class Kinds:
         self.sizes = np.bincount(self.of_asked, minlength=len(self.first))
         self.is_measured = np.zeros(len(self.first), bool)
         self.twins = self._find_twins(keys)
+        self.queries, self.of_queries = self._stripped()
+        tried, left = (
+            np.bincount(kinds, minlength=len(self.first))
+            for kinds in (self.twins.kinds, self.of_queries)
+        )
+        self.is_measured &= left >= np.minimum(tried, MIN_ALIKE)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -207,8 +217,8 @@ class Kinds:
         rest = self._rng.permutation(others)[: number - len(first)]
         return np.concatenate([first, rest])
 
-    def stripped(self) -> tuple[Queries, Numbers]:
-        """The twins with as much evidence as their asked terms have, and the kind of each.
+    def _stripped(self) -> tuple[Queries, Numbers]:
+        """The queries and their kinds.
 
         A twin keeps only roles of its asked term, and in each role at most as many contexts as
         the asked term has triples. Twins without contexts are left out.
