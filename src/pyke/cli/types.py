@@ -230,7 +230,7 @@ def _show_explanation(found: Explanation) -> None:
     names = _names_in(found)
     terminal.say(f"{found.label or ''} <{found.term}>\n".strip())
     if not found.votes:
-        terminal.say("No prediction: none of its nearest neighbours shares a predicate with it.")
+        terminal.say(f"No prediction: {_NO_VOTES.get(found.status, _NO_SHARED_ROLE)}")
         return
     votes = [
         (
@@ -265,6 +265,8 @@ def _show_explanation(found: Explanation) -> None:
     print_table(columns, shared, right=(1, 2), title=title)
 
 
+_NO_SHARED_ROLE = "none of its nearest neighbours shares a predicate with it."
+_NO_VOTES = {"no evidence": "only its types are known, or what it has in common with all terms."}
 _NOT_MEASURED = {
     "new namespace": "Hardly any entity of its namespace has a type",
     "no twins": "Too few typed subjects have its predicates",

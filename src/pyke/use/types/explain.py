@@ -82,7 +82,7 @@ class Explanation:
 
     term: str
     label: str | None
-    status: str  # measured, new namespace or no twins: see pyke.use.types.kinds
+    status: str  # measured, new namespace, no twins (see kinds.py) or no evidence
     votes: tuple[Vote, ...]
     voters: tuple[Voter, ...]
     shared: tuple[Shared, ...]
