@@ -14,7 +14,8 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from oracle import RDF_TYPE, Triple
+import oracle
+from oracle import RDF_TYPE, Particle, Triple
 from pyke.config import Config
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
@@ -152,6 +153,25 @@ def triples_in(graph: Graph) -> Counter[Triple]:
         for s, p, o in zip(*columns, strict=True)
     )
     return Counter(named)
+
+
+def particles_of(
+    graph: Graph, truth: Sequence[Triple], similarity: str = "context"
+) -> list[Particle]:
+    """The oracle's names of all particles by id: terms, then roles, then contexts."""
+    terms: list[Particle] = list(graph.terms)
+    if similarity == "ppmi":
+        return terms
+    number = {term: i for i, term in enumerate(graph.terms)}
+    shared = [name for name in oracle.context_particles(truth) if name[0] == "context"]
+    for side in ("subject", "object"):
+        terms += [("role", graph.terms[p], side) for p in graph.predicates]
+    for side in ("object", "subject"):
+        terms += sorted(
+            (name for name in shared if name[2] == side),
+            key=lambda name: (number[name[3]], number[name[1]]),
+        )
+    return terms
 
 
 def random_graph(lines: int = 3000, seed: int = 1) -> str:

@@ -8,8 +8,9 @@ exists, it is positive and equal to σ[y][x].
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -469,20 +470,6 @@ def roles(graph: Iterable[Triple], term: str) -> set[tuple[str, str]]:
     }
 
 
-def votes(graph: Sequence[Triple], vectors: dict[str, Vector], query: str, mu: int) -> Counter[str]:
-    """Votes for each class, by the μ nearest typed subjects that share a role with the query."""
-    typed = sorted(typed_subjects(graph) - {query})
-    voters = [typed[y] for y in nearest([vectors[name] for name in typed], vectors[query], mu)]
-    own = roles(graph, query)
-    return Counter(
-        kind
-        for voter in voters
-        if own & roles(graph, voter)
-        for s, kind in types(graph)
-        if s == voter
-    )
-
-
 def role_counts(graph: Iterable[Triple], term: str) -> Counter[tuple[str, str]]:
     """n(x, r): in how many statements a term has each role, except type statements."""
     ordinary = [(s, p, o) for s, p, o in graph if p != RDF_TYPE or is_literal(o)]
@@ -517,3 +504,141 @@ def sdtype(graph: Sequence[Triple], term: str) -> dict[str, float]:
             sums[kind] = sums.get(kind, Fraction(0)) + weight * share
     scores = {kind: value / total for kind, value in sums.items()} if total else prior
     return {kind: float(value) for kind, value in scores.items() if value > 0}
+
+
+# --------------------------------------------------------------------------------------------------
+# Types that are predicted from evidence without types
+# --------------------------------------------------------------------------------------------------
+
+NEARNESS = 0.02
+BINS, CLASS_WEIGHT, KIND_WEIGHT = 20, 20, 30
+
+
+def without_types(graph: Iterable[Triple]) -> list[Triple]:
+    """The statements that do not state a type."""
+    return [(s, p, o) for s, p, o in graph if p != RDF_TYPE or is_literal(o)]
+
+
+def role_of(context: Particle) -> tuple[str, str]:
+    """(predicate, side) of a role or context."""
+    return context[1], context[2]
+
+
+@dataclass(frozen=True)
+class ReadOut:
+    """Contexts at the mean of their members, and terms at the mean of their contexts.
+
+    Terms without contexts have no vector. Contexts without members have no place.
+    """
+
+    contexts: dict[Particle, dict[Particle, float]]  # the K strongest of each term, with σ
+    places: dict[Particle, Vector]
+    vectors: dict[Particle, Vector]
+
+
+def weighted_mean(weights: Mapping[Particle, float], at: Mapping[Particle, Vector]) -> Vector:
+    total = sum(weights.values())
+    dimensions = range(len(next(iter(at.values()))))
+    return [sum(w * at[y][i] for y, w in weights.items()) / total for i in dimensions]
+
+
+def read_out(
+    graph: Iterable[Triple], positions: Mapping[Particle, Vector], names: Sequence[Particle], k: int
+) -> ReadOut:
+    """Terms by their contexts in the graph without types.
+
+    `positions` are those of terms; `names` lists all particles by id.
+    """
+    number = {name: i for i, name in enumerate(names)}
+    strongest: dict[Particle, dict[Particle, float]] = {}
+    for x, row in context_similarities(without_types(graph)).items():
+        kept = attractors({number[y]: float(sigma) for y, sigma in row.items()}, k)
+        strongest[x] = {names[y]: float(row[names[y]]) for y in kept}
+    contexts = {x: row for x, row in strongest.items() if isinstance(x, str)}
+    places = {
+        x: weighted_mean(row, positions) for x, row in strongest.items() if not isinstance(x, str)
+    }
+    vectors = {x: weighted_mean(row, places) for x, row in contexts.items()}
+    return ReadOut(contexts, places, vectors)
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """The votes for a class: their number, and their part of the weight of all neighbours."""
+
+    votes: int
+    share: float
+
+
+def neighbour_weights(squares: Sequence[float]) -> list[float]:
+    """1 / (d² / d_last² + 0.02) for ascending d², with a sum of 1."""
+    last = squares[-1] or 1.0  # all are 0
+    weights = [1 / (square / last + NEARNESS) for square in squares]
+    return [weight / sum(weights) for weight in weights]
+
+
+def weighted_votes(
+    graph: Sequence[Triple],
+    vectors: Mapping[str, Vector],
+    typed: Sequence[str],
+    query: str,
+    mu: int,
+) -> dict[str, Ballot]:
+    """Votes of the μ nearest typed subjects; those that share no role with the query do not vote.
+
+    `typed` are the subjects with a vector; the first one wins ties.
+    """
+    others = [name for name in typed if name != query]
+    found = [others[y] for y in nearest([vectors[name] for name in others], vectors[query], mu)]
+    weights = neighbour_weights([distance(vectors[y], vectors[query]) ** 2 for y in found])
+    own, ballots = roles(graph, query), dict[str, Ballot]()
+    for voter, weight in zip(found, weights, strict=True):
+        for subject, kind in types(graph):
+            if subject == voter and own & roles(graph, voter):
+                before = ballots.get(kind, Ballot(0, 0.0))
+                ballots[kind] = Ballot(before.votes + 1, before.share + weight)
+    return ballots
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A measured prediction: its share of the votes, its class, the kind of its term."""
+
+    share: float
+    type: int
+    kind: int
+    right: bool
+
+
+def confidence(measured: Sequence[Guess], asked: Guess) -> float:
+    """How often measured predictions like the asked one are correct, on three levels."""
+    shares = [one.share for one in measured]
+    edges = sorted(set(statistics.quantiles(shares, n=BINS, method="inclusive")))
+
+    def bin_of(one: Guess) -> int:
+        return sum(edge <= one.share for edge in edges)
+
+    in_bins: list[list[Guess]] = [[] for _ in range(len(edges) + 1)]
+    for one in measured:
+        in_bins[bin_of(one)].append(one)
+    rates = [Fraction(1 + sum(g.right for g in row), 2 + len(row)) for row in in_bins]
+    base = increasing(rates, [2 + len(row) for row in in_bins])
+    found = base[bin_of(asked)]
+    alike = [one for one in in_bins[bin_of(asked)] if one.type == asked.type]
+    for level, weight in (
+        (alike, CLASS_WEIGHT),
+        ([one for one in alike if one.kind == asked.kind], KIND_WEIGHT),
+    ):
+        found = (sum(one.right for one in level) + weight * found) / (len(level) + weight)
+    return float(found)
+
+
+def increasing(values: Sequence[Fraction], weights: Sequence[int]) -> list[Fraction]:
+    """Isotonic regression: the largest of the smallest weighted means around each value."""
+
+    def mean(begin: int, end: int) -> Fraction:
+        pairs = list(zip(values, weights, strict=True))[begin : end + 1]
+        return sum((v * w for v, w in pairs), Fraction(0)) / sum(w for _, w in pairs)
+
+    size = range(len(values))
+    return [max(min(mean(a, b) for b in size if b >= i) for a in size if a <= i) for i in size]

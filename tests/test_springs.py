@@ -11,33 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from graphs import GRAPHS, WAYS, as_meant, as_text, graph_of, many
-from oracle import Particle, Triple
+from graphs import GRAPHS, WAYS, as_meant, as_text, graph_of, many, particles_of
+from oracle import Triple
 from pyke.config import Config
 from pyke.core.arrays import Matrix
 from pyke.errors import UsageError
-from pyke.graph.graph import Graph
 from pyke.springs import contexts
 from pyke.springs.similarity import registered
 from pyke.springs.similarity import similarity as similarity_named
 from pyke.springs.strongest import springs_around, strongest_springs, symmetric_matrix
-
-
-def particles_of(graph: Graph, truth: list[Triple], similarity: str) -> list[Particle]:
-    """The oracle's names of all particles by id: terms, then roles, then contexts."""
-    terms: list[Particle] = list(graph.terms)
-    if similarity == "ppmi":
-        return terms
-    number = {term: i for i, term in enumerate(graph.terms)}
-    shared = [name for name in oracle.context_particles(truth) if name[0] == "context"]
-    for side in ("subject", "object"):
-        terms += [("role", graph.terms[p], side) for p in graph.predicates]
-    for side in ("object", "subject"):
-        terms += sorted(
-            (name for name in shared if name[2] == side),
-            key=lambda name: (number[name[3]], number[name[1]]),
-        )
-    return terms
 
 
 def entries(matrix: Matrix) -> dict[tuple[int, int], float]:

@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from graphs import (
-    CRAFTS,
-    FAMILY,
-    GRAPHS,
-    TYPE,
-    TYPED,
-    as_meant,
-    as_text,
-    crafts,
-    graph_of,
-    many,
-    noisy_crafts,
-    triples_in,
-)
-from oracle import RDF_TYPE, Triple
+from graphs import crafts, graph_of, many, noisy_crafts, partly_typed
+from oracle import RDF_TYPE, Guess
 from pyke.config import Config
 from pyke.core.progress import Progress
-from pyke.errors import NothingToScore
 from pyke.graph.graph import Graph
 from pyke.pipeline import embed_graph
 from pyke.use import figures
-from pyke.use.types import calibration
-from pyke.use.types.calibration import PARTS, Calibration, calibrate, isotonic
+from pyke.use.types.calibration import LEVELS, Calibration, Measured, calibrate, isotonic
 from pyke.use.types.held_out import split
-from pyke.use.types.predict import predict_types
+from pyke.use.types.predict import Predictor, predict_types, prepare
 from pyke.use.types.report import reliability_figure, reliability_table
-from pyke.use.types.votes import TypeTable, votes_of_neighbours
 
 CONFIG = Config(dimensions=5, seed=3)
 
@@ -65,182 +47,227 @@ def test_isotonic_regression_keeps_an_increasing_sequence() -> None:
     assert isotonic([0.1, 0.2, 0.9], [1, 5, 2]).tolist() == [0.1, 0.2, 0.9]
 
 
-def test_confidence_never_falls_with_more_votes_and_stays_below_1() -> None:
-    counted = Calibration(np.array([0, 10, 4, 0, 8]), np.array([0, 1, 0, 0, 8]), 10, 12)
-    assert counted.mu == 4
-    assert (np.diff(counted.confidences) >= 0).all()
-    assert counted.confidences == pytest.approx([0, 3 / 18, 3 / 18, 1 / 2, 9 / 10])
+SHARES = st.sampled_from([n / 8 for n in range(1, 9)])  # exact in binary
+GUESSES = st.builds(Guess, SHARES, st.integers(0, 2), st.integers(0, 2), st.booleans())
 
 
-def test_more_votes_with_fewer_correct_predictions_have_the_pooled_confidence() -> None:
-    counted = Calibration(np.array([0, 8, 18]), np.array([0, 4, 4]), 20, 20)
-    assert counted.confidences == pytest.approx([0, 10 / 30, 10 / 30])
-
-
-def test_a_single_correct_prediction_gives_a_confidence_of_two_thirds() -> None:
-    assert Calibration(np.array([0, 1]), np.array([0, 1]), 1, 1).confidences[1] == pytest.approx(
-        2 / 3
+def calibration_of(guesses: list[Guess]) -> Calibration:
+    columns = ([one.share for one in guesses], [one.type for one in guesses])
+    kinds, right = [one.kind for one in guesses], [one.right for one in guesses]
+    return Calibration(
+        Measured(
+            np.array(columns[0], np.float64),
+            np.array(columns[1], np.int64),
+            np.array(kinds, np.int64),
+            np.array(right, bool),
+            len(guesses),
+            len(guesses),
+        ),
+        mu=8,
     )
 
 
-@given(GRAPHS, st.integers(1, 3), st.booleans())
-@many(120)
-def test_the_nearest_typed_subjects_that_share_a_role_vote(
-    triples: list[Triple], mu: int, count_literals: bool
-) -> None:
-    triples = [(s, RDF_TYPE if n % 3 == 0 else p, o) for n, (s, p, o) in enumerate(triples)]
-    triples += TYPED
-    graph = graph_of(as_text(triples), count_literals=count_literals)
-    meant = oracle.counted(as_meant(triples), count_literals=count_literals)
-    table = TypeTable.of(graph.types)
-    vectors = (
-        np.random.default_rng(len(triples)).normal(size=(len(graph.terms), 4)).astype(np.float32)
+def confidence(calibration: Calibration, one: Guess) -> float:
+    found = calibration.confidences(
+        np.array([one.share]), np.array([one.type]), np.array([one.kind])
     )
-    named = dict(zip(graph.terms, vectors.tolist(), strict=True))
-    queries = np.arange(len(graph.terms), dtype=np.int32)
-    counted, _ = votes_of_neighbours(
-        vectors, graph, table, queries, mu, CONFIG, exact=None, progress=Progress()
-    )
-    found: dict[str, Counter[str]] = {name: Counter() for name in graph.terms}
-    for who, kind, votes in zip(
-        counted.queries.tolist(), counted.classes.tolist(), counted.votes.tolist(), strict=True
+    return float(found[0])
+
+
+@given(st.lists(GUESSES, min_size=2, max_size=60), st.lists(GUESSES, max_size=5))
+@many(200)
+def test_confidence_equals_the_oracle(guesses: list[Guess], asked: list[Guess]) -> None:
+    calibration = calibration_of(guesses)
+    strangers = [Guess(0.5, 7, 0, True), Guess(0.5, 0, 9, True), Guess(0.0, 0, 0, True)]
+    for one in [*asked, *guesses[:5], *strangers]:
+        assert confidence(calibration, one) == pytest.approx(oracle.confidence(guesses, one))
+        assert 0 < confidence(calibration, one) < 1
+
+
+def test_a_class_that_is_often_wrong_has_less_confidence() -> None:
+    wrong = [Guess(0.5, 1, 0, n % 10 == 0) for n in range(200)]
+    calibration = calibration_of([Guess(0.5, 0, 0, n % 10 != 0) for n in range(200)] + wrong)
+    assert confidence(calibration, Guess(0.5, 0, 0, True)) > 0.85
+    assert confidence(calibration, Guess(0.5, 1, 0, True)) < 0.15
+    assert confidence(calibration, Guess(0.5, 2, 0, True)) == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_kind_that_is_often_wrong_has_less_confidence() -> None:
+    wrong = [Guess(0.5, 0, 1, n % 10 == 0) for n in range(200)]
+    calibration = calibration_of([Guess(0.5, 0, 0, n % 10 != 0) for n in range(200)] + wrong)
+    assert confidence(calibration, Guess(0.5, 0, 0, True)) > 0.8
+    assert confidence(calibration, Guess(0.5, 0, 1, True)) < 0.2
+
+
+def test_few_predictions_are_drawn_towards_the_level_above() -> None:
+    """One wrong prediction of a class hardly counts against 400 correct ones."""
+    calibration = calibration_of([Guess(0.5, 0, 0, True)] * 400 + [Guess(0.5, 1, 0, False)])
+    assert confidence(calibration, Guess(0.5, 1, 0, True)) > 0.9
+
+
+def test_without_measured_predictions_the_confidence_is_one_half() -> None:
+    calibration = calibration_of([])
+    assert confidence(calibration, Guess(0.9, 3, 2, True)) == 0.5
+    assert all((level.made, level.right) == (0, 0) for level in calibration.levels())
+    assert {one.made for one in calibration.like(0.5, 0, 0)} == {0}
+
+
+@given(st.lists(GUESSES, min_size=2, max_size=60))
+@many(100)
+def test_a_confidence_names_the_measured_predictions_it_comes_from(guesses: list[Guess]) -> None:
+    calibration = calibration_of(guesses)
+    for one in guesses[:5]:
+        every, same_class, same_kind = calibration.like(one.share, one.type, one.kind)
+        assert [like.level for like in (every, same_class, same_kind)] == ["all", "class", "kind"]
+        assert every.made >= same_class.made >= same_kind.made >= 1
+        same = [g for g in guesses if g.share == one.share]
+        assert every.made >= len(same)
+        assert same_class.made >= sum(g.type == one.type for g in same)
+
+
+@given(st.lists(GUESSES, max_size=60))
+@many(100)
+def test_each_measured_prediction_is_in_one_level(guesses: list[Guess]) -> None:
+    calibration = calibration_of(guesses)
+    levels = calibration.levels()
+    assert [level.at_least for level in levels] == sorted(LEVELS, reverse=True)
+    confidences = [confidence(calibration, one) for one in guesses]
+    assert sum(level.made for level in levels) == len(guesses)
+    bounds = [*(level.at_least for level in levels), 2.0]
+    for level, upper in zip(levels, [bounds[-1], *bounds], strict=False):
+        inside = [
+            (c, one.right)
+            for c, one in zip(confidences, guesses, strict=True)
+            if level.at_least <= c < upper
+        ]
+        assert (level.made, level.right) == (len(inside), sum(right for _, right in inside))
+        if inside:
+            assert level.confidence == pytest.approx(sum(c for c, _ in inside) / len(inside))
+
+
+def predictor_of(graph: Graph, only_untyped: bool = True, threads: int = 1) -> Predictor:
+    made = embed_graph(graph, CONFIG)
+    return prepare(made, None, None, only_untyped, None, threads, Progress())
+
+
+def test_predictions_for_twins_are_counted() -> None:
+    """Each twin is predicted as the vector that it has left, by the other typed subjects."""
+    graph = graph_of(partly_typed())
+    predictor = predictor_of(graph)
+    voters, kinds = predictor.voters, predictor.kinds
+    truth = oracle.types([(graph.terms[s], RDF_TYPE, graph.terms[c]) for s, c in graph.types])
+    found, _ = voters.votes(kinds.queries, Progress())
+    measured = predictor.calibration.measured
+    names = [graph.terms[int(x)] for x in voters.known.class_ids]
+    for at, (query, kind) in enumerate(
+        zip(found.queries.tolist(), found.classes.tolist(), strict=True)
     ):
-        found[graph.terms[int(queries[who])]][graph.terms[int(table.class_ids[kind])]] = votes
-    assert found == {name: oracle.votes(meant, named, name, mu) for name in graph.terms}
+        subject = graph.terms[int(kinds.queries.own[query])]
+        assert bool(measured.right[at]) == ((subject, names[kind]) in truth)
+        assert measured.classes[at] == kind
+        assert measured.kinds[at] == kinds.of_queries[query]
+        assert measured.shares[at] == found.shares[at]
+    assert measured.subjects == measured.types == len(kinds.queries) == 51
+    assert 0 < measured.right.sum() < len(measured.right)
 
 
-def counted_by_hand(graph: Graph, mu: int, part: int) -> tuple[Counter[int], Counter[int]]:
-    """Predictions and correct predictions by votes, for the subjects of one part."""
-    parts = split(graph, 1 / PARTS, CONFIG.seed, RDF_TYPE, part)
-    vectors = embed_graph(parts.graph, CONFIG).vectors
-    terms = parts.graph.terms
-    named = dict(zip(terms, vectors.tolist(), strict=True))
-    statements = list(triples_in(parts.graph))
-    truth = oracle.types(list(triples_in(graph)))
-    made, right = Counter[int](), Counter[int]()
-    for subject in (terms[s] for s in parts.asked.subjects.tolist() if s >= 0):
-        for kind, votes in oracle.votes(statements, named, subject, mu).items():
-            made[votes] += 1
-            right[votes] += (subject, kind) in truth
-    return made, right
+def test_no_twins_give_an_empty_calibration() -> None:
+    """Only tools are untyped, and no typed subject is used."""
+    predictor = predictor_of(graph_of(noisy_crafts(8)))
+    assert len(predictor.kinds.queries) == 0
+    assert predictor.calibration.measured.subjects == 0
+    assert calibrate(predictor.voters, predictor.kinds, Progress()).levels()[0].made == 0
 
 
-def test_predictions_for_withheld_subjects_are_counted() -> None:
-    graph, mu = graph_of(noisy_crafts(8)), 4
-    found = calibrate(graph, CONFIG, mu)
-    made, right = Counter[int](), Counter[int]()
-    for part in range(4):  # 24 subjects in fifths of 5: the fifth part would lack one
-        more_made, more_right = counted_by_hand(graph, mu, part)
-        made, right = made + more_made, right + more_right
-    assert found.subjects == found.types == 20
-    assert found.made.tolist() == [made[votes] for votes in range(mu + 1)]
-    assert found.right.tolist() == [right[votes] for votes in range(mu + 1)]
-    assert 0 < found.right.sum() < found.made.sum()
-
-
-def test_subjects_with_nothing_but_types_are_skipped() -> None:
-    """The hermit has only a type, so it has no vector. Each other subject is withheld once."""
-    graph = graph_of(crafts(8))
-    assert calibrate(graph, CONFIG, 3).subjects == 25 - 1
-
-
-def test_each_subject_is_withheld_at_most_once() -> None:
-    graph = graph_of(crafts(8))
-    asked = [split(graph, 1 / PARTS, 5, RDF_TYPE, part) for part in range(PARTS)]
-    names = [
-        parts.graph.terms[s] for parts in asked for s in parts.asked.subjects.tolist() if s >= 0
-    ]
-    assert len(names) == len(set(names)) == 24
-
-
-def test_one_part_is_enough_if_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = graph_of(noisy_crafts(10))
-    monkeypatch.setattr(calibration, "MIN_SUBJECTS", 7)
-    assert calibrate(graph, CONFIG, 3).subjects == 12
-
-
-@pytest.mark.parametrize("similarity", ["context", "ppmi"])
-def test_the_number_of_threads_does_not_change_the_calibration(similarity: str) -> None:
+def test_any_number_of_threads_gives_the_same_bits() -> None:
     graph = graph_of(noisy_crafts(30))
     one, three = (
-        calibrate(graph, Config(dimensions=5, threads=threads, similarity=similarity), 5)
-        for threads in (1, 3)
+        vars(predictor_of(graph, False, threads).calibration.measured) for threads in (1, 3)
     )
-    assert (one.made == three.made).all()
-    assert (one.right == three.right).all()
+    for name, column in one.items():
+        assert np.array_equal(column, three[name])
+    assert one["subjects"] == 90
 
 
-def test_more_neighbours_than_known_subjects_are_refused() -> None:
-    """Six typed subjects: one is withheld, and five can be neighbours."""
-    graph = graph_of(FAMILY + f"<http://e/eva> {TYPE} <http://e/female> .\n")
-    with pytest.raises(NothingToScore, match="use a smaller `mu`"):
-        calibrate(graph, CONFIG, 6)
+def withheld_predictions(text: str, lost: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shares, confidences and truth of predictions for a fifth of the subjects without types.
 
-
-def test_two_typed_subjects_are_too_few() -> None:
-    with pytest.raises(NothingToScore, match="at least one must be withheld"):
-        calibrate(
-            graph_of(f"<e:a> {TYPE} <e:c> .\n<e:b> {TYPE} <e:d> .\n<e:a> <e:p> <e:b> .\n"),
-            CONFIG,
-            1,
-        )
-
-
-def test_the_expected_precision_holds_on_withheld_types() -> None:
-    """600 of 3,000 subjects are withheld: predictions are correct as often as expected.
-
-    The calibration, on 2,400 others, and the truth are means of samples: their difference has a
-    standard error.
+    `lost` of their other statements are removed, too.
     """
-    graph = graph_of(noisy_crafts(1000))
+    graph = graph_of(text)
     parts = split(graph, 0.2, 1, RDF_TYPE)
-    found = predict_types(embed_graph(parts.graph, Config(dimensions=10)), min_confidence=0)
-    asked = np.isin(found.subjects, parts.asked.subjects)
-    truth = np.array([prediction.term.startswith(f"{prediction.type}/") for prediction in found])
-    for chosen in (found.votes <= 4, found.votes > 4, found.votes >= 9, found.votes > 0):
-        promised, right = found.confidences[asked & chosen], truth[asked & chosen]
-        error = (promised * (1 - promised)).mean() ** 0.5 * (
-            1 / len(right) + 1 / (4 * len(right))
-        ) ** 0.5
-        assert len(right) > 100
-        assert abs(promised.mean() - right.mean()) < 3 * error
-    assert (
-        truth[asked & (found.votes >= 9)].mean() > truth[asked & (found.votes <= 4)].mean() + 0.5
-    ), "votes tell something"
+    asked = {parts.graph.terms[int(s)] for s in parts.asked.subjects if s >= 0}
+    if lost:
+        rng = np.random.default_rng(5)
+        lines = []
+        for line in text.splitlines(keepends=True):
+            is_asked = line.split(">")[0][1:] in asked
+            keep = not is_asked or (RDF_TYPE not in line and rng.random() >= lost)
+            lines.append(line if keep else "")
+        made = graph_of("".join(lines))
+    else:
+        made = parts.graph
+    found = predict_types(embed_graph(made, Config(dimensions=10)), min_confidence=0)
+    chosen = [at for at, one in enumerate(found) if one.term in asked]
+    right = [one.term.startswith(f"{one.type}/") for one in found]
+    return found.shares[chosen], found.confidences[chosen], np.array(right)[chosen]
 
 
-def test_home_pages_are_not_predicted_to_be_people() -> None:
-    """They lie near people, but no typed subject is the object of `homepage`."""
-    graph = graph_of(noisy_crafts(40, homepages=10))
-    found = predict_types(embed_graph(graph, CONFIG), min_confidence=0)
-    assert not [prediction for prediction in found if prediction.term.endswith(".html")]
-    assert found.asked == 30 + 36
-    assert found.without_voters == 30 + 36, "tools are used, and nobody with a type is"
+@pytest.mark.parametrize("lost", [0.0, 0.6], ids=["random subjects", "stripped subjects"])
+def test_the_expected_precision_holds_on_withheld_types(lost: float) -> None:
+    """Predictions for withheld types are correct as often as expected.
+
+    The second protocol also takes most statements of the asked subjects away, so that they are
+    unlike the typed ones. Confidence and truth are means of samples: their difference has a
+    standard error, of which the predictions of one subject share a part.
+    """
+    shares, promised, right = withheld_predictions(noisy_crafts(500), lost)
+    median = float(np.median(shares))
+    for chosen in (shares <= median, shares > median, promised > 0.5, shares > 0):
+        mean, number = promised[chosen].mean(), int(chosen.sum())
+        error = float(np.sqrt((promised[chosen] * (1 - promised[chosen])).mean() / number))
+        assert number > 50
+        assert abs(mean - right[chosen].mean()) < 4 * error
+    low, high = (right[chosen].mean() for chosen in (shares <= median, promised > 0.5))
+    assert high > low + 0.3, "shares tell something"
 
 
-def test_one_typed_home_page_votes_for_the_others() -> None:
-    text = noisy_crafts(40, homepages=10) + "".join(
-        f"<http://e/{craft}/0.html> {TYPE} <http://e/Page> .\n" for craft in CRAFTS
-    )
-    found = predict_types(embed_graph(graph_of(text), CONFIG), min_confidence=0)
-    pages = [prediction for prediction in found if prediction.term.endswith(".html")]
-    assert pages
-    assert {prediction.type for prediction in pages} == {"http://e/Page"}
+def test_stripped_subjects_have_less_confidence() -> None:
+    text = noisy_crafts(200)
+    all_statements, few = (withheld_predictions(text, lost)[1] for lost in (0.0, 0.6))
+    assert few.max() < all_statements.max()
+
+
+def test_subjects_with_nothing_but_types_are_not_measured() -> None:
+    """The hermit has only a type, so it has no vector."""
+    assert predictor_of(graph_of(crafts(8)), False).calibration.measured.subjects == 24
 
 
 def test_the_reliability_table_shows_how_often_predictions_are_correct() -> None:
-    counted = Calibration(np.array([0, 40, 0, 50]), np.array([0, 10, 0, 45]), 60, 64)
-    table = reliability_table(counted)
-    assert [row[0] for row in table.rows] == ["3 of 3", "2 of 3", "1 of 3"]
-    assert table.rows[0] == ["3 of 3", "50", "0.900", f"{46 / 52:.3f}", "0.900", f"{45 / 64:.3f}"]
-    assert table.rows[1][1:3] == ["0", "–"]
-    assert table.rows[2][-2:] == [f"{55 / 90:.3f}", f"{55 / 64:.3f}"]
-    assert "64 types were withheld from 60 subjects" in table.note
-
-
-@pytest.mark.parametrize("mu", [1, 10, 50])
-def test_the_reliability_figure_can_be_drawn(mu: int) -> None:
-    made = np.arange(mu + 1)
-    assert figures.drawn(reliability_figure(Calibration(made, made // 2, 9, 9)), "png").startswith(
-        b"\x89PNG"
+    calibration = calibration_of(
+        [Guess(1.0, 0, 0, n != 0) for n in range(500)]
+        + [Guess(0.125, 1, 0, n % 5 == 0) for n in range(500)]
     )
+    table = reliability_table(calibration)
+    assert [row[0] for row in table.rows] == [f"{at:g} and more" for at in sorted(LEVELS)[::-1]]
+    filled = [row for row in table.rows if row[1] != "0"]
+    high, low = confidence(calibration, Guess(1.0, 0, 0, True)), 0.2
+    assert filled[0][1:] == ["500", "0.998", f"{high:.3f}", "0.998", "0.499"]
+    assert filled[1][1:3] == ["500", "0.200"]
+    assert float(filled[1][3]) == pytest.approx(low, abs=0.01)
+    assert filled[1][4:] == ["0.599", "0.599"]
+    assert table.rows[-1][1:4] == ["0", "–", "–"]
+    assert "Measured on 1,000 typed subjects" in table.note
+
+
+def test_the_reliability_table_of_no_predictions_has_no_figures() -> None:
+    assert {cell for row in reliability_table(calibration_of([])).rows for cell in row[1:]} == {
+        "0",
+        "–",
+    }
+
+
+@pytest.mark.parametrize("number", [0, 1, 50])
+def test_the_reliability_figure_can_be_drawn(number: int) -> None:
+    calibration = calibration_of([Guess(n % 8 / 8, 0, 0, n % 3 == 0) for n in range(number)])
+    assert figures.drawn(reliability_figure(calibration), "png").startswith(b"\x89PNG")

@@ -1,0 +1,222 @@
+"""Evidence: terms at the mean of their contexts in the graph without types, against the oracle."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from graphs import (
+    FAMILY,
+    GRAPHS,
+    TYPE,
+    WAYS,
+    Recorded,
+    as_meant,
+    as_text,
+    crafts,
+    graph_of,
+    many,
+    noisy_crafts,
+    particles_of,
+)
+from oracle import RDF_TYPE, Triple
+from pyke.config import Config
+from pyke.core.progress import Progress
+from pyke.errors import NothingToScore
+from pyke.graph.changes import remove_triples
+from pyke.graph.graph import Graph
+from pyke.graph.roles import states_type
+from pyke.pipeline import embed_graph
+from pyke.springs.contexts import context_roles
+from pyke.use.types import evidence as module
+from pyke.use.types.evidence import Evidence, find_evidence
+
+CONFIG = Config(dimensions=3, max_iterations=5, threads=1)
+
+
+def without_types(graph: Graph) -> Graph:
+    stated = states_type(graph, RDF_TYPE)
+    return remove_triples(graph, stated, RDF_TYPE, keep_all_terms=True)[0]
+
+
+def evidence_of(text: str, **settings: Any) -> Evidence:
+    return find_evidence(graph_of(text), Config(dimensions=3, **settings), Progress())
+
+
+def typed_at_random(triples: list[Triple]) -> list[Triple]:
+    """Every third statement states a type, and there is at least one other."""
+    changed = [(s, RDF_TYPE if n % 3 == 0 else p, o) for n, (s, p, o) in enumerate(triples)]
+    return [*changed, ("e:a", "e:p", "e:b"), ("e:c", "e:p", "e:b")]
+
+
+@given(GRAPHS, st.sampled_from(WAYS))
+@many(150)
+def test_the_role_of_each_context_equals_the_oracle(
+    triples: list[Triple], way: dict[str, Any]
+) -> None:
+    graph = graph_of(as_text(triples), **way)
+    truth = oracle.counted(as_meant(triples), **way)
+    named = [
+        (graph.terms[int(graph.predicates[role >> 1])], ("subject", "object")[role & 1])
+        for role in context_roles(graph).tolist()
+    ]
+    contexts = particles_of(graph, truth)[len(graph.terms) :]
+    assert named == [oracle.role_of(context) for context in contexts]
+
+
+@given(GRAPHS, st.sampled_from(WAYS), st.integers(1, 6))
+@many(60)
+def test_the_read_out_equals_the_oracle(triples: list[Triple], way: dict[str, Any], k: int) -> None:
+    triples = typed_at_random(triples)
+    graph = graph_of(as_text(triples), **way)
+    truth = oracle.counted(as_meant(triples), **way)
+    config = Config(dimensions=2, max_iterations=3, k=k, threads=1)
+    found = find_evidence(graph, config, Progress())
+
+    typeless = without_types(graph)
+    names = particles_of(typeless, oracle.without_types(truth))
+    vectors = embed_graph(typeless, config).vectors.tolist()
+    positions = dict(zip(names[: len(graph.terms)], vectors, strict=True))
+    expected = oracle.read_out(truth, positions, names, k)
+
+    terms = len(graph.terms)
+    assert len(found.places) == len(names) - terms
+    for x, name in enumerate(graph.terms):
+        begin, end = found.contexts.offsets[x : x + 2]
+        row = {
+            names[terms + context]: sigma
+            for context, sigma in zip(
+                found.contexts.columns[begin:end].tolist(),
+                found.contexts.values[begin:end].tolist(),
+                strict=True,
+            )
+        }
+        assert row == pytest.approx(expected.contexts.get(name, {}), rel=1e-6)
+        assert bool(found.has_vector(np.array([x]))[0]) == (name in expected.vectors)
+        vector = expected.vectors.get(name, [0.0, 0.0])
+        assert found.vectors[x].tolist() == pytest.approx(vector, rel=1e-4, abs=1e-5)
+    for context, place in zip(names[terms:], found.places.tolist(), strict=True):
+        if context in expected.places:
+            assert place == pytest.approx(expected.places[context], rel=1e-4, abs=1e-5)
+
+
+@given(GRAPHS, st.sampled_from(WAYS))
+@many(60)
+def test_roles_and_their_numbers_of_triples_equal_the_oracle(
+    triples: list[Triple], way: dict[str, Any]
+) -> None:
+    triples = typed_at_random(triples)
+    graph = graph_of(as_text(triples), **way)
+    truth = oracle.counted(as_meant(triples), **way)
+    found = find_evidence(graph, CONFIG, Progress())
+    assert found.number_of_roles == 2 * len(oracle.predicates(oracle.without_types(truth)))
+    assert int(found.is_role.sum()) == found.number_of_roles
+    for x, name in enumerate(graph.terms):
+        own = slice(*found.role_offsets[x : x + 2].tolist())
+        counted = {
+            (graph.terms[int(found.predicates[role >> 1])], ("subject", "object")[role & 1]): n
+            for role, n in zip(
+                found.roles[own].tolist(), found.role_counts[own].tolist(), strict=True
+            )
+        }
+        assert counted == oracle.role_counts(truth, name)
+
+
+def test_types_do_not_change_the_evidence() -> None:
+    """Other types, but the same terms in the same order."""
+    names = ("baker", "smith", "weaver")
+    mixed = noisy_crafts(10)
+    for n, craft in enumerate(names):
+        mixed = mixed.replace(f"{TYPE} <http://e/{craft}>", f"{TYPE} <http://e/{n}>")
+    for n, craft in enumerate((*names[1:], names[0])):
+        mixed = mixed.replace(f"{TYPE} <http://e/{n}>", f"{TYPE} <http://e/{craft}>")
+    stated = "".join(f"<http://e/{craft}> <http://e/in> <http://e/town> .\n" for craft in names)
+    one, other = (evidence_of(stated + text) for text in (noisy_crafts(10), mixed))
+    assert (one.vectors == other.vectors).all()
+    assert (one.places == other.places).all()
+
+
+def test_typed_and_untyped_terms_with_the_same_statements_have_the_same_vector() -> None:
+    same = "<http://e/{0}> <http://e/uses> <http://e/baker/tool1> .\n"
+    text = crafts(6) + "".join(same.format(name) for name in ("typed", "untyped"))
+    graph = graph_of(text + f"<http://e/typed> {TYPE} <http://e/baker> .\n")
+    found = find_evidence(graph, CONFIG, Progress())
+    typed, untyped = (graph.terms.find(f"http://e/{name}") for name in ("typed", "untyped"))
+    assert (found.vectors[typed] == found.vectors[untyped]).all()
+
+
+def test_a_term_with_nothing_but_types_has_no_vector() -> None:
+    graph = graph_of(crafts(6))
+    found = find_evidence(graph, CONFIG, Progress())
+    ids = np.array([graph.terms.find(f"http://e/{name}") for name in ("hermit", "baker/1")])
+    assert found.has_vector(ids).tolist() == [False, True]
+    assert not found.vectors[ids[0]].any()
+
+
+def test_a_graph_with_nothing_but_types_is_refused() -> None:
+    with pytest.raises(NothingToScore, match="all triples state types"):
+        evidence_of("".join(f"<e:s{n}> {TYPE} <e:c{n % 2}> .\n" for n in range(4)))
+
+
+@pytest.mark.parametrize("similarity", ["context", "ppmi"])
+def test_any_number_of_threads_gives_the_same_bits(similarity: str) -> None:
+    one, three = (
+        evidence_of(noisy_crafts(20), similarity=similarity, threads=threads) for threads in (1, 3)
+    )
+    for name, array in vars(one).items():
+        if name != "contexts":
+            assert (array == getattr(three, name)).all()
+    for name, array in vars(one.contexts).items():
+        assert (array == getattr(three.contexts, name)).all()
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 17])
+def test_vectors_have_the_dimensions_of_the_embedding(dimensions: int) -> None:
+    found = find_evidence(graph_of(FAMILY), Config(dimensions=dimensions), Progress())
+    assert found.vectors.shape[1] == found.places.shape[1] == dimensions
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5), st.sampled_from([0.5, 1.0, 2.0]))),
+    st.integers(1, 4),
+)
+@many(60)
+def test_means_of_places_equal_plain_loops(
+    rows: list[tuple[int, int, float]], at_once: int
+) -> None:
+    """Also for owners without contexts, and if owners are taken a few at a time."""
+    rows.sort()
+    places = np.random.default_rng(1).normal(size=(6, 2)).astype(np.float32)
+    nothing = np.zeros(0, np.int32)
+    empty = module.Matrix(np.zeros(1, np.int64), nothing, places[:0, 0])
+    made = Evidence(
+        places[:0], empty, places, nothing, nothing, empty.offsets, nothing, empty.offsets[:0]
+    )
+    owners, contexts = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
+    sigma = np.array([row[2] for row in rows], np.float32)
+    with patch.object(module, "TERMS_AT_ONCE", at_once):
+        found = made.mean_places(owners, contexts.astype(np.int32), sigma, 9)
+    for owner in range(9):
+        own = [row for row in rows if row[0] == owner]
+        total = sum(weight for _, _, weight in own)
+        mean = sum((weight * places[c] for _, c, weight in own), np.zeros(2)) / (total or 1)
+        assert found[owner].tolist() == pytest.approx(mean.tolist(), rel=1e-5, abs=1e-6)
+
+
+def test_progress_says_that_the_graph_is_embedded_without_types() -> None:
+    notes: list[str] = []
+
+    class Noted(Recorded):
+        def note(self, message: str) -> None:
+            notes.append(message)
+
+    progress = Noted()
+    find_evidence(graph_of(FAMILY), CONFIG, progress)
+    assert "without its types" in notes[0]
+    assert progress.stages

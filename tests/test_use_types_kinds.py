@@ -1,0 +1,453 @@
+"""Kinds: which typed subjects look like the asked terms, and how much evidence they keep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import fields
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from graphs import (
+    CRAFTS,
+    GRAPHS,
+    TYPE,
+    TYPED,
+    as_meant,
+    as_text,
+    graph_of,
+    many,
+    noisy_crafts,
+    partly_typed,
+)
+from oracle import RDF_TYPE, Triple
+from pyke.config import Config
+from pyke.core.arrays import Floats, Ids, Offsets
+from pyke.core.progress import Progress
+from pyke.graph.graph import Graph
+from pyke.pipeline import embed_graph
+from pyke.use.types import kinds as module
+from pyke.use.types.evidence import Evidence, find_evidence
+from pyke.use.types.kinds import MIN_ALIKE, Kinds, Namespaces, Status
+from pyke.use.types.predict import predict_types
+from pyke.use.types.predictions import Predictions, namespace
+from pyke.use.types.votes import TypeTable, Voters
+
+CONFIG = Config(dimensions=3, max_iterations=3, threads=1)
+EXACT_MATCH = "http://www.w3.org/2004/02/skos/core#exactMatch"
+
+
+class Watched(Evidence):
+    """Evidence that remembers which contexts each owner kept."""
+
+    def mean_places(self, owners: Offsets, contexts: Ids, sigma: Floats, number: int) -> Floats:
+        kept: list[list[int]] = [[] for _ in range(number)]
+        for owner, context in zip(owners.tolist(), contexts.tolist(), strict=True):
+            kept[owner].append(context)
+        object.__setattr__(self, "kept", kept)
+        return super().mean_places(owners, contexts, sigma, number)
+
+
+def watched(graph: Graph) -> Watched:
+    found = find_evidence(graph, CONFIG, Progress())
+    return Watched(*(getattr(found, field.name) for field in fields(found)))
+
+
+def kept_by(evidence: Evidence) -> list[list[int]]:
+    kept: list[list[int]] = vars(evidence)["kept"]
+    return kept
+
+
+def asked_in(graph: Graph, evidence: Evidence) -> Ids:
+    """Untyped terms with a vector, also predicates."""
+    terms = np.setdiff1d(np.arange(len(graph.terms), dtype=np.int32), graph.types[:, 0])
+    return terms[evidence.has_vector(terms)]
+
+
+def kinds_of(graph: Graph, asked: Iterable[str] | None = None, seed: int = 1) -> Kinds:
+    evidence = watched(graph)
+    known = Voters.of(evidence, TypeTable.of(graph.types), None, 1).known
+    chosen = (
+        asked_in(graph, evidence)
+        if asked is None
+        else np.array(sorted(graph.terms.find(name) for name in asked), np.int32)
+    )
+    return Kinds(evidence, Namespaces(graph, known.subjects, chosen, 1), known, chosen, seed)
+
+
+def status(kinds: Kinds, graph: Graph, name: str) -> Status:
+    return kinds.kind_of(graph.terms.find(name))[1]
+
+
+def predictions(text: str, **options: bool) -> Predictions:
+    made = embed_graph(graph_of(text), Config(dimensions=5, threads=1))
+    return predict_types(made, min_confidence=0, **options)
+
+
+# -- Namespaces -------------------------------------------------------------------------------
+
+NAMES = st.text(st.sampled_from("ab_:/#é"), max_size=8)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=8, unique=True))
+@many(80)
+def test_terms_have_the_same_namespace_if_their_texts_say_so(names: list[str]) -> None:
+    graph = graph_of("".join(f"<e:{n}> <e:p> <e:o> .\n" for n in range(len(names))))
+    graph = Graph(**{**vars(graph), "terms": type(graph.terms).of(names)})
+    nothing = np.zeros(0, np.int32)
+    found = Namespaces(graph, nothing, nothing, 1).of_terms.tolist()
+    for one, first in zip(names, found, strict=True):
+        for other, second in zip(names, found, strict=True):
+            assert (namespace(one) == namespace(other)) == (first == second)
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        ("http://e/a/b", "http://e/a/"),
+        ("http://e/a#b", "http://e/a#"),
+        ("http://e/a#b/c", "http://e/a#b/"),
+        ("http://e/", "http://e/"),
+        ("urn:isbn:1", "urn:isbn:"),
+        ("mailto:a@b", "mailto:"),
+        ("_:b0", "_:"),
+        ("_:a/b#c", "_:"),
+        ("anna", ""),
+        ("", ""),
+    ],
+)
+def test_a_namespace_ends_at_the_last_slash_number_sign_or_colon(term: str, expected: str) -> None:
+    assert namespace(term) == expected
+
+
+def in_namespaces(*groups: tuple[str, int, int]) -> tuple[Graph, Namespaces, dict[str, int]]:
+    """Namespaces with this many typed and this many untyped terms, and a term of each."""
+    typed, asked, lines, first = [], [], [], {}
+    for prefix, known, unknown in groups:
+        for n in range(known + unknown):
+            name = f"{prefix}{n}"
+            lines.append(f"{name if name[0] == '_' else f'<{name}>'} <e:p> <e:o> .\n")
+            (typed if n < known else asked).append(name)
+        first[prefix] = len(lines) - 1
+    graph = graph_of("".join(lines))
+    ids = [np.sort([graph.terms.find(x) for x in some]) for some in (typed, asked)]
+    found = Namespaces(graph, *(one.astype(np.int32) for one in ids), 1)
+    return graph, found, {prefix: graph.terms.find(f"{prefix}0") for prefix in first}
+
+
+def test_namespaces_are_small_new_or_known() -> None:
+    """A small one has fewer than 10 entities; fewer than a tenth of a new one are typed."""
+    _, found, first = in_namespaces(
+        ("http://e/known/", 1, 9),
+        ("http://e/new/", 1, 10),
+        ("http://e/small/", 0, 9),
+        ("http://e/ten/", 0, 10),
+        ("urn:isbn:", 0, 12),
+        ("urn:issn:", 6, 6),
+        ("_:b", 0, 15),
+    )
+    terms = np.array(list(first.values()), np.int32)
+    assert dict(zip(first, found.are_small(terms).tolist(), strict=True)) == {
+        name: name == "http://e/small/" for name in first
+    }
+    new = {"http://e/new/", "http://e/ten/", "urn:isbn:", "_:b"}
+    assert dict(zip(first, found.are_new(terms).tolist(), strict=True)) == {
+        name: name in new for name in first
+    }
+
+
+def test_any_number_of_threads_gives_the_same_namespaces() -> None:
+    graph = graph_of(noisy_crafts(50))
+    nothing = np.zeros(0, np.int32)
+    one, three = (Namespaces(graph, nothing, nothing, threads).of_terms for threads in (1, 3))
+    assert (one == three).all()
+
+
+# -- Kinds and twins --------------------------------------------------------------------------
+
+
+def random_typed(triples: list[Triple]) -> list[Triple]:
+    """A random graph in which twelve typed subjects have some of its roles."""
+    return [
+        *((s, RDF_TYPE if n % 5 == 0 else p, o) for n, (s, p, o) in enumerate(triples)),
+        *TYPED,
+        *((f"e:u{i}", RDF_TYPE, "e:c" if i % 2 else "e:d") for i in range(12)),
+        *((f"e:u{i}", "e:p", f"e:o{i % 3}") for i in range(12)),
+        *((f"e:v{i % 4}", "e:q", f"e:u{i}") for i in range(9)),
+        *((f"e:x{i}", "e:p", f"e:o{i}") for i in range(3)),
+        ("e:v0", "e:q", "e:x0"),
+    ]
+
+
+@given(GRAPHS)
+@many(40)
+def test_terms_of_a_kind_have_the_same_roles_and_namespaces_alike(triples: list[Triple]) -> None:
+    graph = graph_of(as_text(random_typed(triples)))
+    truth = oracle.counted(as_meant(random_typed(triples)))
+    kinds = kinds_of(graph)
+    keys = [
+        (frozenset(oracle.roles(truth, graph.terms[int(x)])), bool(small))
+        for x, small in zip(kinds.asked, kinds.namespaces.are_small(kinds.asked), strict=True)
+    ]
+    pairs = set(zip(keys, kinds.of_asked.tolist(), strict=True))
+    assert len(pairs) == len(set(keys)) == len(kinds)
+    assert kinds.sizes.tolist() == [n for _, n in sorted(Counter(kinds.of_asked.tolist()).items())]
+
+
+def expected_alike(truth: list[Triple], typed: list[str], own: set[tuple[str, str]]) -> set[str]:
+    """Typed subjects with the most frequent of some roles, at least half of them."""
+    roles = {name: oracle.roles(truth, name) for name in typed}
+    counts = sorted((sum(role in roles[name] for name in typed) for role in own), reverse=True)
+    best: set[str] = set()
+    for ignored in range(len(own) // 2, -1, -1):
+        least = counts[len(own) - ignored - 1] if own else 0
+        wanted = {role for role in own if sum(role in roles[n] for n in typed) >= least}
+        if len(wanted) != len(own) - ignored:
+            continue  # equally frequent roles: any of them may be ignored
+        found = {name for name in typed if wanted and wanted <= roles[name]}
+        best = found if len(found) >= MIN_ALIKE else best
+    return best
+
+
+@given(GRAPHS)
+@many(40)
+def test_twins_have_the_roles_of_their_asked_terms(triples: list[Triple]) -> None:
+    graph = graph_of(as_text(random_typed(triples)))
+    truth = oracle.counted(as_meant(random_typed(triples)))
+    kinds = kinds_of(graph)
+    typed = oracle.typed_subjects(truth)
+    twins = kinds.twins
+    for subject, asked, kind in zip(
+        twins.subjects.tolist(), twins.asked.tolist(), twins.kinds.tolist(), strict=True
+    ):
+        own, other = (oracle.roles(truth, graph.terms[x]) for x in (asked, subject))
+        assert graph.terms[subject] in typed
+        assert 2 * len(own & other) >= len(own) > 0
+        pair = np.array([subject, asked], np.int32)
+        assert len(set(kinds.namespaces.are_small(pair).tolist())) == 1
+        assert kinds.kind_of(asked)[0] == kind
+    pairs = list(zip(twins.subjects.tolist(), twins.kinds.tolist(), strict=True))
+    assert len(set(pairs)) == len(pairs), "a subject is a twin of a kind once"
+
+
+@given(GRAPHS)
+@many(40)
+def test_twins_keep_as_much_evidence_as_their_asked_terms_have(triples: list[Triple]) -> None:
+    graph = graph_of(as_text(random_typed(triples)))
+    kinds = kinds_of(graph)
+    e, twins = kinds.evidence, kinds.twins
+    role_of = e.context_roles.tolist()
+    usable = []
+    for at, (subject, asked) in enumerate(
+        zip(twins.subjects.tolist(), twins.asked.tolist(), strict=True)
+    ):
+        begin, end = e.role_offsets[asked : asked + 2]
+        allowed = dict(
+            zip(e.roles[begin:end].tolist(), e.role_counts[begin:end].tolist(), strict=True)
+        )
+        has = e.contexts.columns[slice(*e.contexts.offsets[subject : subject + 2])].tolist()
+        kept = kept_by(e)[at]
+        assert set(kept) <= set(has)
+        assert [c for c in has if e.is_role[c] and role_of[c] in allowed] == [
+            c for c in kept if e.is_role[c]
+        ], "the roles themselves always stay"
+        number = Counter(role_of[c] for c in kept if not e.is_role[c])
+        most = Counter(role_of[c] for c in has if not e.is_role[c])
+        assert number == {role: min(n, most[role]) for role, n in allowed.items() if most[role]}
+        if kept:
+            usable.append(at)
+    assert kinds.queries.own.tolist() == twins.subjects[usable].tolist()
+    assert kinds.queries.terms.tolist() == twins.asked[usable].tolist()
+    assert kinds.of_queries.tolist() == twins.kinds[usable].tolist()
+    assert len(kinds.queries.vectors) == len(usable)
+
+
+@given(GRAPHS)
+@many(40)
+def test_a_kind_is_measured_if_enough_twins_have_evidence_left(triples: list[Triple]) -> None:
+    graph = graph_of(as_text(random_typed(triples)))
+    truth = oracle.counted(as_meant(random_typed(triples)))
+    kinds = kinds_of(graph)
+    left = np.bincount(kinds.of_queries, minlength=len(kinds))
+    assert (kinds.is_measured == (left >= MIN_ALIKE)).all()
+    typed = [graph.terms[int(x)] for x in TypeTable.of(graph.types).subjects]
+    typed = [x for x in typed if kinds.evidence.has_vector(np.array([graph.terms.find(x)]))[0]]
+    for kind, tried in enumerate(np.bincount(kinds.twins.kinds, minlength=len(kinds)).tolist()):
+        name = graph.terms[int(kinds.asked[kinds.first[kind]])]
+        alike = expected_alike(truth, typed, oracle.roles(truth, name))
+        ids = np.array([graph.terms.find(x) for x in alike], np.int32)
+        small = kinds.namespaces.are_small(kinds.asked[kinds.first[kind : kind + 1]])
+        same = int((kinds.namespaces.are_small(ids) == small).sum()) if len(ids) else 0
+        if same >= MIN_ALIKE:
+            assert tried >= MIN_ALIKE
+
+
+def test_a_full_twin_keeps_the_vector_of_the_subject() -> None:
+    """Asked terms with the same statements as the twins: nothing is set aside."""
+    graph = graph_of(partly_typed())
+    kinds = kinds_of(graph, [f"http://e/{craft}/0" for craft in CRAFTS])
+    kept, e = kept_by(kinds.evidence), kinds.evidence
+    whole = [
+        at
+        for at, subject in enumerate(kinds.twins.subjects.tolist())
+        if len(kept[at]) == e.contexts.offsets[subject + 1] - e.contexts.offsets[subject]
+    ]
+    assert whole
+    vectors = kinds.queries.vectors[np.isin(kinds.queries.own, kinds.twins.subjects[whole])]
+    assert vectors == pytest.approx(e.vectors[kinds.twins.subjects[whole]], rel=1e-4, abs=1e-5)
+
+
+def many_roles(extra: int) -> str:
+    """Twelve typed subjects with four roles; the asked term has `extra` roles of its own."""
+    subjects = "".join(
+        f"<http://e/s{n}> <http://e/p{p}> <http://e/o{p}/{n % 3}> .\n"
+        for n in range(12)
+        for p in range(4)
+    )
+    types = "".join(f"<http://e/s{n}> {TYPE} <http://e/C{n % 2}> .\n" for n in range(12))
+    asked = "".join(f"<http://e/x> <http://e/p{p}> <http://e/o{p}/0> .\n" for p in range(4))
+    rare = "".join(
+        f"<http://e/{w}> <http://e/q{p}> <http://e/o> .\n" for p in range(extra) for w in "xy"
+    )
+    return subjects + types + asked + rare
+
+
+@pytest.mark.parametrize(("extra", "measured"), [(0, True), (1, True), (4, True), (5, False)])
+def test_rare_roles_are_ignored_up_to_half(extra: int, measured: bool) -> None:
+    graph = graph_of(many_roles(extra))
+    kinds = kinds_of(graph, ["http://e/x"])
+    found = status(kinds, graph, "http://e/x")
+    assert found == (Status.MEASURED if measured else Status.NO_TWINS)
+    assert len(kinds.twins.subjects) == (12 if measured else 0)
+
+
+@pytest.mark.parametrize(("subjects", "measured"), [(4, False), (5, True)])
+def test_a_kind_needs_five_typed_subjects(subjects: int, measured: bool) -> None:
+    graph = graph_of(
+        noisy_crafts(10)
+        + "".join(
+            f"<http://e/baker/{n}> <http://e/visits> <http://e/town{n % 2}> .\n"
+            for n in range(subjects)
+        )
+        + "<http://e/baker/x> <http://e/visits> <http://e/town0> .\n"
+    )
+    kinds = kinds_of(graph, ["http://e/baker/x"])
+    assert (status(kinds, graph, "http://e/baker/x") == Status.MEASURED) == measured
+
+
+def test_twins_without_other_roles_come_first() -> None:
+    """Twelve twins are chosen; fifteen members of each craft have a second role."""
+    text = noisy_crafts(20) + "".join(
+        f"<http://e/{craft}/{m}> <http://e/visits> <http://e/town> .\n"
+        for craft in CRAFTS
+        for m in range(15)
+    )
+    graph = graph_of(text + "<http://e/baker/x> <http://e/uses> <http://e/baker/tool1> .\n")
+    with patch.object(module, "TWINS", 12):
+        kinds = kinds_of(graph, ["http://e/baker/x"])
+    names = [graph.terms[x] for x in kinds.twins.subjects.tolist()]
+    assert len(names) == 12
+    assert all(int(name.rpartition("/")[2]) >= 15 for name in names)
+
+
+def test_the_number_of_twins_is_limited() -> None:
+    graph = graph_of(partly_typed())
+    with patch.multiple(module, TWINS=7, CANDIDATES=20):
+        kinds = kinds_of(graph)
+    assert len(kinds.twins.subjects) == 7
+    assert kinds_of(graph).twins.subjects.size > 7
+
+
+def test_the_seed_decides_the_twins() -> None:
+    graph = graph_of(
+        noisy_crafts(30) + "<http://e/baker/x> <http://e/uses> <http://e/baker/tool1> .\n"
+    )
+    with patch.object(module, "TWINS", 12):
+        first, again, other = (
+            kinds_of(graph, ["http://e/baker/x"], seed).twins.subjects.tolist()
+            for seed in (1, 1, 2)
+        )
+    assert first == again != other
+
+
+def test_no_asked_terms_have_no_kinds() -> None:
+    kinds = kinds_of(graph_of(noisy_crafts(5)), [])
+    assert (len(kinds), len(kinds.queries), kinds.not_measured()) == (0, 0, [])
+    assert kinds.status.tolist() == []
+
+
+# -- Populations that are unlike all typed subjects -------------------------------------------
+
+
+def coins(matches: int, external: str) -> str:
+    """Typed coins and mints; coins match external IRIs, about which nothing else is known."""
+    lines = []
+    for n in range(30):
+        coin = f"<http://e/coin{n}>"
+        lines.append(f"{coin} {TYPE} <http://e/{'Denarius' if n % 2 else 'Drachma'}> .\n")
+        lines.append(f"{coin} <http://e/mint> <http://e/mint{n % 2}> .\n")
+    lines += [
+        f"<http://e/coin{n}> <{EXACT_MATCH}> <{external.format(n)}> .\n" for n in range(matches)
+    ]
+    lines += [f"<http://e/mint{n}> {TYPE} <http://e/Mint> .\n" for n in range(2)]
+    return "".join([*lines, "<http://e/untyped> <http://e/mint> <http://e/mint1> .\n"])
+
+
+@pytest.mark.parametrize("external", ["http://external.org/{}", "http://e{}.org/x", "http://e/{}"])
+def test_external_iris_in_one_generic_role_are_not_measured(external: str) -> None:
+    """In a namespace of their own, each in another one, and in that of the coins."""
+    text = coins(20, external)
+    found = predictions(text)
+    assert {one.term for one in found} == {"http://e/untyped"}
+    group = found.not_measured()[0]
+    assert group.terms == 20
+    if external.startswith("http://external"):
+        assert (group.namespace, group.roles) == ("http://external.org/", ())
+    else:
+        assert (group.namespace, group.roles) == (None, ((EXACT_MATCH, False),))
+
+
+def test_the_object_side_of_a_typed_population_is_measured_only_in_a_known_namespace() -> None:
+    """Coins match other coins, and a catalogue of which nothing has a type."""
+    text = coins(10, "http://catalogue.org/{}") + "".join(
+        f"<http://e/coin{n + 10}> <{EXACT_MATCH}> <http://e/coin{n}> .\n" for n in range(10)
+    )
+    found = predictions(text, unmeasured=True)
+    external = [one for one in found if one.term.startswith("http://catalogue.org/")]
+    assert external
+    assert not any(one.measured for one in external)
+    assert [(one.terms, one.namespace) for one in found.not_measured()] == [
+        (10, "http://catalogue.org/")
+    ]
+    assert len(found.select(0)) == len(found) - len(external)
+
+
+def test_home_pages_are_not_predicted_to_be_people() -> None:
+    """They lie near people, but no typed subject is the object of `homepage`."""
+    found = predictions(noisy_crafts(40, homepages=10), unmeasured=True)
+    assert len(found) == 0
+    assert found.asked == found.without_voters == 30 + 36, "nobody with a type is used as a tool"
+    assert found.calibration.measured.subjects == 0
+    assert [(one.terms, one.roles) for one in found.not_measured()] == [
+        (36, (("http://e/uses", False),)),
+        (30, (("http://e/homepage", False),)),
+    ]
+
+
+@pytest.mark.parametrize(("typed", "measured"), [(1, False), (2, True)])
+def test_typed_home_pages_vote_for_the_others(typed: int, measured: bool) -> None:
+    """Three typed pages are too few to measure, six are enough."""
+    text = noisy_crafts(40, homepages=10) + "".join(
+        f"<http://e/{craft}/{m}.html> {TYPE} <http://e/Page> .\n"
+        for craft in CRAFTS
+        for m in range(typed)
+    )
+    found = predictions(text, unmeasured=True)
+    pages = [one for one in found if one.term.endswith(".html")]
+    assert {one.type for one in pages} == {"http://e/Page"}
+    assert {one.measured for one in pages} == {measured}
