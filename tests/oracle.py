@@ -610,8 +610,8 @@ class Guess:
     right: bool
 
 
-def confidence(measured: Sequence[Guess], asked: Guess) -> float:
-    """How often measured predictions like the asked one are correct, on three levels."""
+def confidences(measured: Sequence[Guess], asked: Iterable[Guess]) -> list[float]:
+    """How often measured predictions like the asked ones are correct, on three levels."""
     shares = [one.share for one in measured]
     edges = sorted(set(statistics.quantiles(shares, n=BINS, method="inclusive")))
 
@@ -621,24 +621,29 @@ def confidence(measured: Sequence[Guess], asked: Guess) -> float:
     in_bins: list[list[Guess]] = [[] for _ in range(len(edges) + 1)]
     for one in measured:
         in_bins[bin_of(one)].append(one)
-    rates = [Fraction(1 + sum(g.right for g in row), 2 + len(row)) for row in in_bins]
-    base = increasing(rates, [2 + len(row) for row in in_bins])
-    found = base[bin_of(asked)]
-    alike = [one for one in in_bins[bin_of(asked)] if one.type == asked.type]
-    for level, weight in (
-        (alike, CLASS_WEIGHT),
-        ([one for one in alike if one.kind == asked.kind], KIND_WEIGHT),
-    ):
-        found = (sum(one.right for one in level) + weight * found) / (len(level) + weight)
-    return float(found)
+    base = increasing(
+        [(1 + sum(one.right for one in row)) / (2 + len(row)) for row in in_bins],
+        [2 + len(row) for row in in_bins],
+    )
+    found = []
+    for one in asked:
+        confidence = base[bin_of(one)]
+        level = in_bins[bin_of(one)]
+        for name, weight in (("type", CLASS_WEIGHT), ("kind", KIND_WEIGHT)):
+            level = [other for other in level if getattr(other, name) == getattr(one, name)]
+            right = sum(other.right for other in level)
+            confidence = (right + weight * confidence) / (len(level) + weight)
+        found.append(confidence)
+    return found
 
 
-def increasing(values: Sequence[Fraction], weights: Sequence[int]) -> list[Fraction]:
+def increasing(values: Sequence[float], weights: Sequence[int]) -> list[float]:
     """Isotonic regression: the largest of the smallest weighted means around each value."""
-
-    def mean(begin: int, end: int) -> Fraction:
-        pairs = list(zip(values, weights, strict=True))[begin : end + 1]
-        return sum((v * w for v, w in pairs), Fraction(0)) / sum(w for _, w in pairs)
-
     size = range(len(values))
-    return [max(min(mean(a, b) for b in size if b >= i) for a in size if a <= i) for i in size]
+    means = {}
+    for a in size:
+        total, mass = 0.0, 0
+        for b in size[a:]:
+            total, mass = total + values[b] * weights[b], mass + weights[b]
+            means[a, b] = total / mass
+    return [max(min(means[a, b] for b in size[i:]) for a in size[: i + 1]) for i in size]

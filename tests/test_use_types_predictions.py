@@ -15,16 +15,23 @@ import pyoxigraph as ox
 import pytest
 import rdflib
 
+from graphs import graph_of, noisy_crafts
 from oracle import RDF_TYPE
 from pyke.config import Config
+from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import MissingLibrary, OutputExists, UsageError, WriteError
 from pyke.graph.terms import Terms, Texts
-from pyke.use.types.calibration import Calibration
-from pyke.use.types.predictions import Prediction, Predictions
+from pyke.use.types.calibration import Calibration, Measured
+from pyke.use.types.evidence import find_evidence
+from pyke.use.types.kinds import Kinds, Namespaces
+from pyke.use.types.predictions import Prediction, Predictions, check_selection
+from pyke.use.types.votes import TypeTable
 from pyke.use.types.write import VOCABULARY, check_target
 
-CALIBRATION = Calibration(np.array([0, 10, 20, 30]), np.array([0, 1, 12, 29]), 40, 45)
+ONES = np.ones(40, np.int64)
+CALIBRATION = Calibration(Measured(np.ones(40), ONES, ONES, np.arange(40) % 4 > 0, 40, 45), 3)
+CONFIDENCES = np.array([0.0, 0.1, 0.6, 0.95])  # by votes
 TERMS = [
     "http://e/anna",
     "http://e/Müller?q=1&x='y'#z",
@@ -47,10 +54,19 @@ BARE = ["n30 k", "anna", "", "/m/02mjmr", "http://e/%zz"]
 PAIRS = [(0, 3, 3), (0, 5, 1), (1, 3, 2), (2, 3, 3), (6, 4, 2)]  # subject, class, votes
 
 
+def no_kinds() -> Kinds:
+    """The kinds of no terms."""
+    graph, nothing = graph_of(noisy_crafts(2)), np.zeros(0, np.int32)
+    evidence = find_evidence(graph, Config(dimensions=2, max_iterations=1), Progress())
+    spaces = Namespaces(graph, nothing, nothing, 1)
+    return Kinds(evidence, spaces, TypeTable.of(graph.types), nothing, 1)
+
+
 def predictions(
     terms: list[str] = TERMS,
     pairs: list[tuple[int, int, int]] = PAIRS,
     type_predicate: str = RDF_TYPE,
+    unmeasured: tuple[int, ...] = (),
 ) -> Predictions:
     subjects, classes, votes = np.array(pairs, np.int32).reshape(-1, 3).T
     labels = {0: "Anna", 3: 'a person; ,\t"quoted"\n'}
@@ -70,12 +86,15 @@ def predictions(
         subjects,
         classes,
         votes,
-        CALIBRATION.confidences[votes],
-        9,
-        2,
-        CALIBRATION,
-        True,
-        1.0,
+        votes / 4,
+        CONFIDENCES[votes],
+        np.isin(subjects, unmeasured, invert=True),
+        asked=9,
+        without_voters=2,
+        kinds=no_kinds(),
+        calibration=CALIBRATION,
+        exact=True,
+        recall=1.0,
     )
 
 
@@ -98,9 +117,11 @@ def as_texts(quad: Any) -> tuple[str, str, str]:
     return quad.subject.value, quad.predicate.value, quad.object.value
 
 
-def confidence_of(found: Predictions, triple: tuple[str, str, str]) -> tuple[str, str]:
+def figures_of(found: Predictions, triple: tuple[str, str, str]) -> tuple[str, ...]:
+    """Confidence, votes and share of a prediction; only an unmeasured one says so."""
     prediction = next(p for p in found if (p.term, p.type) == (triple[0], triple[2]))
-    return f"{prediction.confidence:.4f}", str(prediction.votes)
+    figures = (f"{prediction.confidence:.4f}", str(prediction.votes), f"{prediction.share:.4f}")
+    return (*figures, "" if prediction.measured else "false")
 
 
 def test_predictions_are_a_sequence() -> None:
@@ -111,7 +132,9 @@ def test_predictions_are_a_sequence() -> None:
         "http://e/Person",
         'a person; ,\t"quoted"\n',
         3,
-        CALIBRATION.confidences[3],
+        0.75,
+        0.95,
+        True,
     )
     assert found[-1] == list(found)[-1]
     assert [(p.term, p.type, p.votes) for p in found] == [
@@ -140,7 +163,7 @@ def test_classes_are_sorted_by_frequency_and_prefer_an_example_with_an_iri() -> 
         "http://e/anna",
         "Anna",
     )
-    assert first.expected_right == pytest.approx(CALIBRATION.confidences[[1, 2, 3]].mean())
+    assert first.expected_right == pytest.approx(CONFIDENCES[1:].mean())
     assert [(one.type, one.example) for one in others] == [
         ("_:class", "urn:isbn:1"),
         ("http://e/Baker", "http://e/anna"),
@@ -162,7 +185,7 @@ def test_n_triples_contain_the_predictions(tmp_path: Path, name: str) -> None:
 
 def test_turtle_annotates_each_triple_with_its_confidence(tmp_path: Path) -> None:
     """RDF 1.2: the triple is stated, and a node that reifies it has the confidence."""
-    found = predictions()
+    found = predictions(unmeasured=(1,))
     found.write(tmp_path / "out.ttl")
     quads = parsed(tmp_path / "out.ttl")
     reified = {
@@ -178,10 +201,12 @@ def test_turtle_annotates_each_triple_with_its_confidence(tmp_path: Path) -> Non
     } == meant(found)
     assert {as_texts(triple) for triple in reified.values()} == meant(found)
     for node, triple in reified.items():
-        assert (said[node, "urn:pyke:confidence"], said[node, "urn:pyke:votes"]) == confidence_of(
-            found, as_texts(triple)
-        )
-    assert len(quads) == 4 * len(meant(found))
+        figures = [
+            said.get((node, VOCABULARY + name), "")
+            for name in ("confidence", "votes", "share", "measured")
+        ]
+        assert tuple(figures) == figures_of(found, as_texts(triple))
+    assert len(quads) == 5 * len(meant(found)) + 1, "one is not measured"
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # rdflib's own
@@ -189,7 +214,7 @@ def test_turtle_annotates_each_triple_with_its_confidence(tmp_path: Path) -> Non
 def test_trig_has_the_triples_in_a_named_graph_and_reified_statements_in_the_default_graph(
     tmp_path: Path, library: str
 ) -> None:
-    found = predictions()
+    found = predictions(unmeasured=(1,))
     found.write(tmp_path / "out.trig")
     if library == "rdflib":
         read = rdflib.Dataset().parse(data=(tmp_path / "out.trig").read_text(), format="trig")
@@ -209,7 +234,8 @@ def test_trig_has_the_triples_in_a_named_graph_and_reified_statements_in_the_def
         (one["subject"], one["predicate"], one["object"]) for one in statements.values()
     } == meant(found)
     for one in statements.values():
-        assert (one["confidence"], one["votes"]) == confidence_of(
+        figures = [one.get(name, "") for name in ("confidence", "votes", "share", "measured")]
+        assert tuple(figures) == figures_of(
             found, (one["subject"], one["predicate"], one["object"])
         )
 
@@ -250,7 +276,9 @@ def test_tables_contain_all_predictions_with_labels_and_blank_nodes(
 ) -> None:
     found, path = (
         predictions(
-            [*TERMS, *HOSTILE], [*PAIRS, *((len(TERMS) + n, 5, 1) for n in range(len(HOSTILE)))]
+            [*TERMS, *HOSTILE],
+            [*PAIRS, *((len(TERMS) + n, 5, 1) for n in range(len(HOSTILE)))],
+            unmeasured=(1,),
         ),
         tmp_path / f"out{ending}",
     )
@@ -278,6 +306,10 @@ def test_tables_contain_all_predictions_with_labels_and_blank_nodes(
     assert [float(row["confidence"]) for row in rows] == pytest.approx(
         [p.confidence for p in found]
     )
+    assert [float(row["share"]) for row in rows] == [p.share for p in found]
+    assert [str(row["measured"]).lower() for row in rows] == [
+        str(p.measured).lower() for p in found
+    ]
 
 
 def test_several_blocks_are_written_in_order(
@@ -299,7 +331,7 @@ def test_no_predictions_make_an_empty_file(tmp_path: Path, ending: str) -> None:
     predictions(pairs=[]).write(tmp_path / f"out{ending}")
     if ending == ".csv":
         assert (tmp_path / "out.csv").read_text().splitlines() == [
-            "term,label,type,type_label,votes,confidence"
+            "term,label,type,type_label,votes,share,confidence,measured"
         ]
     else:
         assert parsed(tmp_path / f"out{ending}") == []
@@ -353,7 +385,10 @@ def test_the_json_summary_has_all_counts() -> None:
         "mu": 3,
     }
     assert {key: summary[key] for key in expected} == expected
-    assert [level["votes"] for level in summary["calibration"]["levels"]] == [1, 2, 3]
+    levels = summary["calibration"]["levels"]
+    assert sum(level["made"] for level in levels) == 40
+    assert sum(level["right"] for level in levels) == 30
+    assert (summary["calibration"]["subjects"], summary["calibration"]["types"]) == (40, 45)
     assert sum(one["predictions"] for one in summary["classes"]) == 5
     json.dumps(summary)
 
@@ -382,7 +417,9 @@ def test_notebooks_show_the_first_predictions_with_escaped_labels(
 def test_pandas_gets_a_row_for_each_prediction() -> None:
     found = predictions()
     frame = found.to_pandas()
-    assert list(frame.columns) == ["term", "label", "type", "type_label", "votes", "confidence"]
+    assert list(frame.columns) == [
+        *("term", "label", "type", "type_label", "votes", "share", "confidence", "measured")
+    ]
     assert frame["term"].tolist() == [p.term for p in found]
     assert frame["confidence"].tolist() == found.confidences.tolist()
 
@@ -391,3 +428,38 @@ def test_a_missing_pandas_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingLibrary, match="needs pandas"):
         predictions().to_pandas()
+
+
+@pytest.mark.parametrize("least", [0.0, 0.1, 0.5, 0.95, 1.0])
+def test_exactly_the_measured_predictions_with_enough_confidence_are_kept(least: float) -> None:
+    found = predictions(unmeasured=(1,))
+    enough = [p for p in found if p.confidence >= least]
+    assert list(found.select(least)) == [p for p in enough if p.measured]
+    assert list(found.select(least, unmeasured=True)) == enough
+
+
+@pytest.mark.parametrize("precision", [0.0, 0.3, 0.6, 0.75, 0.95, 1.0])
+@pytest.mark.parametrize("unmeasured", [False, True])
+def test_a_precision_keeps_as_many_predictions_as_possible(
+    precision: float, unmeasured: bool
+) -> None:
+    """Predictions with the same confidence are kept or dropped together."""
+    found = predictions(unmeasured=(1,))
+    allowed = [p for p in found if p.measured or unmeasured]
+    kept = found.select(precision=precision, unmeasured=unmeasured)
+    possible = [[p for p in allowed if p.confidence >= least] for least in (2.0, *CONFIDENCES)]
+    good = [p for p in possible if sum(one.confidence for one in p) >= precision * len(p)]
+    assert list(kept) == max(good, key=len)
+    assert kept.expected_right >= precision or len(kept) == 0
+
+
+def test_a_selection_keeps_the_counts_of_all_subjects() -> None:
+    kept = predictions().select(1.0)
+    assert (len(kept), kept.asked, kept.without_voters, kept.not_measured()) == (0, 9, 2, [])
+    assert len(kept.select(precision=0.5)) == 0
+
+
+@pytest.mark.parametrize(("least", "precision"), [(-0.1, None), (1.1, None), (0.5, 90.0)])
+def test_a_share_outside_0_and_1_is_refused(least: float, precision: float | None) -> None:
+    with pytest.raises(UsageError, match="must be from 0 to 1"):
+        check_selection(least, precision)
