@@ -15,6 +15,7 @@ from conftest import ROOT, Command
 from graphs import FAMILY, TYPE, partly_typed
 
 MU = 4
+UNMEASURED = ("--unmeasured",)
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 
@@ -39,17 +40,40 @@ def test_it_shows_the_measured_precision_the_predictions_and_counts(
     assert run.returncode == 0, run.stderr
     for words in (
         "How often predictions are correct",
-        "4 of 4",
-        "types were withheld",
+        "0.5 and more",
+        "Measured on 51 typed subjects",
         "Predicted types",
         "baker",
         "precision",
         "Predicted ",
     ):
         assert words in run.stdout
-    assert "none of their nearest neighbours shares a predicate" in run.stdout, "of tools"
-    assert "Calibrating" in run.stderr
-    assert "http://e/baker" not in run.stdout, "names are short where they are clear"
+    assert "Not measured: unlike all typed subjects" in run.stdout
+    assert "too few typed subjects with … → uses" in run.stdout, "tools"
+    assert "without its types" in run.stderr
+
+
+def test_unmeasured_predictions_are_shown_on_request(pyke: Command, out: Path) -> None:
+    options = ("types", out, "--mu", MU, "--min-confidence", "0", "--json")
+    without, with_them = (json.loads(pyke(*options, *more).stdout) for more in ((), UNMEASURED))
+    assert without["asked"] == with_them["asked"]
+    assert without["predictions"] < with_them["predictions"]
+    assert [one["terms"] for one in without["not_measured"]] == [34]
+    assert without["not_measured"] == with_them["not_measured"]
+
+
+def test_a_new_namespace_is_named_as_the_reason(pyke: Command, tmp_path: Path) -> None:
+    """Also if there are more reasons than the table shows."""
+    external = "".join(
+        f"<http://{site}.org/{n}> <http://e/uses> <http://e/baker/tool1> .\n"
+        for site in "abcdefghijk"
+        for n in range(12)
+    )
+    (tmp_path / "graph.nt").write_text(partly_typed() + external)
+    package.embed(tmp_path / "graph.nt", dimensions=3).save(tmp_path / "out")
+    shown = pyke("types", tmp_path / "out", "--mu", MU).stdout
+    assert "hardly any typed entity in http://a.org/" in shown
+    assert "4 other reasons" in shown
 
 
 def test_it_writes_the_predictions_of_python_and_counts_skipped_ones(
@@ -80,7 +104,9 @@ def test_standard_output_has_nothing_but_the_table(pyke: Command, out: Path) -> 
         run = pyke("types", out, "--mu", MU, "--min-confidence", "0", "-o", "-", *more)
         rows = list(csv.DictReader(io.StringIO(run.stdout), delimiter="\t"))
         assert len(rows) == len(package.load(out).predict_types(mu=MU, min_confidence=0))
-        assert set(rows[0]) == {"term", "label", "type", "type_label", "votes", "confidence"}
+        assert set(rows[0]) == {
+            *("term", "label", "type", "type_label", "votes", "share", "confidence", "measured")
+        }
         assert "Predicted " in run.stderr
 
 
@@ -146,7 +172,13 @@ def test_a_term_is_explained(pyke: Command, out: Path) -> None:
         "terms that have it",
     ):
         assert words in run.stdout
-    assert "Calibrating" not in run.stderr, "that would take an embedding"
+    assert "same kind" in run.stdout
+    assert "not measured" not in run.stdout
+
+
+def test_an_explanation_says_that_a_term_is_not_measured(pyke: Command, out: Path) -> None:
+    run = pyke("types", out, "--mu", MU, "--explain", "http://e/smith/tool1")
+    assert "Too few typed subjects have its predicates" in run.stdout
 
 
 def test_types_stated_in_the_graph_are_marked(pyke: Command, out: Path) -> None:
@@ -157,9 +189,13 @@ def test_types_stated_in_the_graph_are_marked(pyke: Command, out: Path) -> None:
 
 
 def test_a_term_without_voters_has_no_prediction(pyke: Command, out: Path) -> None:
-    run = pyke("types", out, "--mu", MU, "--explain", "http://e/Tool")
-    assert run.returncode == 0
-    assert "No prediction: none of its nearest neighbours" in run.stdout
+    for name, why in (
+        ("http://e/uses", "none of its nearest neighbours"),
+        ("http://e/Tool", "only its types are known"),
+    ):
+        run = pyke("types", out, "--mu", MU, "--explain", name)
+        assert run.returncode == 0
+        assert f"No prediction: {why}" in run.stdout
 
 
 def test_labels_from_graphs_are_harmless(pyke: Command, out: Path) -> None:
@@ -226,7 +262,7 @@ def test_invalid_options_are_refused_before_the_work(
     run = pyke("types", out, *options)
     assert (run.returncode, run.stdout) == (code, "")
     assert told in run.stderr
-    assert "Calibrating" not in run.stderr
+    assert "without its types" not in run.stderr
     assert "Traceback" not in run.stderr
     assert (tmp_path / "there.nt").read_text() == "mine"
 
@@ -239,7 +275,7 @@ def test_invalid_options_are_refused_before_the_work(
         (FAMILY, "--also-typed"),
         (
             f"<e:a> {TYPE} <e:c> .\n<e:b> {TYPE} <e:d> .\n<e:a> <e:p> <e:o> .\n",
-            "at least one must be withheld",
+            "only one typed subject occurs in triples",
         ),
         (
             "".join(f"<e:s{n}> {TYPE} <e:c{n % 2}> .\n" for n in range(10))
@@ -247,7 +283,7 @@ def test_invalid_options_are_refused_before_the_work(
             "only in triples that state their types",
         ),
     ],
-    ids=["untyped", "one class", "all typed", "two subjects", "only types"],
+    ids=["untyped", "one class", "all typed", "one subject", "only types"],
 )
 def test_a_graph_without_usable_types_is_refused(
     pyke: Command, tmp_path: Path, text: str, told: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,21 @@ import pyke
 from conftest import ROOT
 from graphs import FAMILY, TYPE, partly_typed, triples_in
 from oracle import Triple
+from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import NothingToScore, UnknownTerm, UsageError
 from pyke.graph.terms import Terms, Texts
-from pyke.use.types.explain import MAX_SHARED, Explanation, Shared, Vote, Voter
+from pyke.use.types.evidence import find_evidence
+from pyke.use.types.explain import (
+    MAX_SHARED,
+    Explanation,
+    Shared,
+    Vote,
+    Voter,
+    _contexts_of,
+    _holders,
+    _triples_of,
+)
 
 MU = 4
 
@@ -36,6 +46,15 @@ def embedding(tmp_path_factory: pytest.TempPathFactory) -> Embedding:
 
 def statements_in(embedding: Embedding) -> list[Triple]:
     return list(triples_in(embedding.graph()))
+
+
+def read_out(embedding: Embedding) -> tuple[dict[str, list[float]], list[str]]:
+    """Vectors of the evidence, and the typed subjects that have one."""
+    graph = embedding.graph()
+    found = find_evidence(graph, embedding.config(), Progress())
+    typed = np.unique(graph.types[:, 0])
+    known = [graph.terms[int(x)] for x in typed[found.has_vector(typed)]]
+    return dict(zip(graph.terms, found.vectors.tolist(), strict=True)), known
 
 
 def contexts(graph: list[Triple], term: str) -> set[tuple[str, str | None, bool]]:
@@ -66,39 +85,82 @@ def test_typed_neighbours_that_share_a_role_vote(embedding: Embedding, name: str
     """For a term without a type, one with a type, tools, a class and a predicate."""
     graph = statements_in(embedding)
     why = embedding.explain(name, MU)
-    vectors = dict(zip(embedding.terms, embedding.vectors.tolist(), strict=True))
-    assert {vote.type: vote.votes for vote in why.votes} == oracle.votes(graph, vectors, name, MU)
-    assert [vote.votes for vote in why.votes] == sorted(
-        (vote.votes for vote in why.votes), reverse=True
+    vectors, typed = read_out(embedding)
+    ballots = oracle.weighted_votes(graph, vectors, typed, name, MU)
+    assert {vote.type: vote.votes for vote in why.votes} == {
+        kind: ballot.votes for kind, ballot in ballots.items()
+    }
+    assert {vote.type: vote.share for vote in why.votes} == pytest.approx(
+        {kind: ballot.share for kind, ballot in ballots.items()}, abs=1e-4
+    )
+    assert [vote.share for vote in why.votes] == sorted(
+        (vote.share for vote in why.votes), reverse=True
     )
     assert {vote.type for vote in why.votes if vote.stated} <= {
         kind for subject, kind in oracle.types(graph) if subject == name
     }
 
 
-def test_the_votes_equal_those_of_the_predictions(embedding: Embedding) -> None:
-    found = embedding.predict_types(mu=MU, min_confidence=0)
-    predicted = Counter(
-        {(prediction.term, prediction.type): prediction.votes for prediction in found}
-    )
-    told = Counter(
-        {
-            (name, vote.type): vote.votes
-            for name in {p.term for p in found}
-            for vote in embedding.explain(name, MU).votes
-        }
-    )
+def test_votes_and_confidence_equal_those_of_the_predictions(embedding: Embedding) -> None:
+    found = embedding.predict_types(mu=MU, min_confidence=0, unmeasured=True)
+    names = ["http://e/baker/0", "http://e/weaver/2", "http://e/smith/tool3"]
+    predicted = {
+        (one.term, one.type): (one.votes, one.share, one.confidence, one.measured)
+        for one in found
+        if one.term in names
+    }
+    told = {}
+    for name in names:
+        why = embedding.explain(name, MU)
+        for vote in why.votes:
+            figures = (vote.votes, vote.share, vote.confidence, why.status == "measured")
+            told[name, vote.type] = figures
     assert told == predicted
+
+
+@pytest.mark.parametrize("name", ["http://e/baker/0", "http://e/smith/7"])
+def test_an_explanation_shows_the_predictions_that_the_confidence_comes_from(
+    embedding: Embedding, name: str
+) -> None:
+    why = embedding.explain(name, MU)
+    assert why.status == "measured"
+    for vote in why.votes:
+        every, same_class, same_kind = vote.alike
+        assert every.made >= same_class.made >= same_kind.made >= same_kind.right
+
+
+def test_a_term_that_is_unlike_all_typed_subjects_is_not_measured(embedding: Embedding) -> None:
+    assert embedding.explain("http://e/baker/tool1", MU).status == "no twins"
+
+
+def test_a_term_in_a_new_namespace_is_not_measured(tmp_path: Path) -> None:
+    path = tmp_path / "external.nt"
+    path.write_text(
+        partly_typed()
+        + "".join(f"<http://x/{n}> <http://e/uses> <http://e/baker/tool1> .\n" for n in range(12))
+    )
+    why = pyke.embed(path, dimensions=5).explain("http://x/3", MU)
+    assert why.status == "new namespace"
+    assert why.votes
+
+
+def test_weights_are_those_of_the_votes(embedding: Embedding) -> None:
+    why = embedding.explain("http://e/baker/0", MU)
+    for vote in why.votes:
+        own = [voter.weight for voter in why.voters if vote.type in voter.types]
+        assert sum(own) == pytest.approx(vote.share)
+    squares = [voter.distance**2 for voter in why.voters]
+    assert [voter.weight for voter in why.voters] == pytest.approx(
+        oracle.neighbour_weights(squares), rel=1e-4
+    )
 
 
 def test_voters_are_the_nearest_typed_subjects_with_their_types(embedding: Embedding) -> None:
     graph = statements_in(embedding)
     why = embedding.explain("http://e/baker/0", MU)
-    nearest = [
-        near.term
-        for near in embedding.nearest("http://e/baker/0", k=len(embedding))
-        if near.term in oracle.typed_subjects(graph)
-    ]
+    vectors, typed = read_out(embedding)
+    own = vectors["http://e/baker/0"]
+    nearest = sorted(typed, key=lambda name: oracle.distance(vectors[name], own))
     assert [voter.term for voter in why.voters] == nearest[:MU]
     assert [voter.distance for voter in why.voters] == sorted(
         voter.distance for voter in why.voters
@@ -137,28 +199,25 @@ def test_blocks_of_triples_do_not_change_the_explanation(
 def test_a_hub_among_the_voters_needs_little_memory() -> None:
     """A hub in nearly all triples: contexts that it does not share with the term are not stored."""
     count = 100_000
-    asked, hub, other, kind, uses, typing = range(count, count + 6)
-    terms = Terms.of([*(f"e:{i}" for i in range(typing)), oracle.RDF_TYPE])
-    triples = np.array(
-        [(hub, uses, i) for i in range(count)]
-        + [(asked, uses, 0), (hub, typing, kind), (other, typing, kind)],
-        np.int32,
-    )
-    vectors, types = (
-        np.zeros((len(terms), 2), np.float32),
-        np.array([(hub, kind), (other, kind)], np.int32),
-    )
+    asked, hub, uses = range(count, count + 3)
+    terms = Terms.of([f"e:{i}" for i in range(count + 3)])
+    triples = np.array([*((hub, uses, i) for i in range(count)), (asked, uses, 0)], np.int32)
     made = Embedding(
-        vectors, terms, types, triples, Texts.of([]), np.zeros(0, np.int32), {"config": {}}
+        np.zeros((len(terms), 2), np.float32),
+        terms,
+        np.zeros((0, 2), np.int32),
+        triples,
+        Texts.of([]),
+        np.zeros(0, np.int32),
+        {"config": {}},
     )
     tracemalloc.start()
-    why = made.explain(f"<e:{asked}>", 2)
+    own = _contexts_of(made, asked)
+    held, holders = _holders(made, _triples_of(made, [hub]), own)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert {(shared.other, shared.voters, shared.terms) for shared in why.shared} == {
-        (None, 1, 2),
-        ("e:0", 1, 2),
-    }
+    assert len(own) == len(np.unique(held)) == 2
+    assert set(holders.tolist()) == {hub}
     assert most < 100 * count
 
 
@@ -178,7 +237,7 @@ def test_the_number_of_shared_contexts_is_limited(tmp_path: Path) -> None:
     path = tmp_path / "many.nt"
     lines = [f"<e:{who}> <e:p{n}> <e:o> .\n" for who in "abc" for n in range(MAX_SHARED + 5)]
     path.write_text("".join(lines) + f"<e:b> {TYPE} <e:B> .\n<e:c> {TYPE} <e:C> .\n")
-    assert len(pyke.embed(path, dimensions=3).explain("e:a", 2).shared) == MAX_SHARED
+    assert len(pyke.embed(path, dimensions=3).explain("e:a", 1).shared) == MAX_SHARED
 
 
 @pytest.mark.parametrize("name", ["http://e/baker/0", "<http://e/baker/0>", "berta"])
@@ -195,10 +254,8 @@ def test_an_unknown_term_is_refused_with_similar_ones(
 
 
 def test_too_many_or_too_few_neighbours_are_refused(embedding: Embedding) -> None:
-    with pytest.raises(NothingToScore, match="only 53 typed subjects"):
-        embedding.explain("http://e/baker/0", 54)
     with pytest.raises(NothingToScore, match="only 52 typed subjects"):
-        embedding.explain("http://e/baker/5", 53)
+        embedding.explain("http://e/baker/0", 54)
     with pytest.raises(UsageError, match="at least 1"):
         embedding.explain("http://e/baker/0", 0)
 
@@ -210,18 +267,26 @@ def test_a_graph_without_types_is_refused(tmp_path: Path) -> None:
         pyke.embed(path, dimensions=3).explain("e:a")
 
 
-def test_neighbours_without_a_shared_role_do_not_vote() -> None:
-    """Michelle has only a type, and nothing in common with other terms."""
+def test_a_term_without_evidence_has_no_voters() -> None:
+    """Michelle has only a type."""
     father = pyke.embed(ROOT / "examples" / "father.ttl", dimensions=5)
     why = father.explain("http://example.com/father#michelle", 3)
-    assert len(why.voters) == 3
-    assert (why.votes, why.shared) == ((), ())
+    assert why.status == "no evidence"
+    assert (why.votes, why.voters, why.shared) == ((), (), ())
+
+
+def test_neighbours_without_a_shared_role_do_not_vote(embedding: Embedding) -> None:
+    """The predicate itself has neighbours, but no role."""
+    why = embedding.explain("http://e/uses", MU)
+    assert len(why.voters) == MU
+    assert {voter.weight for voter in why.voters} == {0.0}
+    assert (why.votes, why.shared, why.status) == ((), (), "no twins")
 
 
 def test_a_shared_literal_is_a_role_but_not_a_context(tmp_path: Path) -> None:
     path = tmp_path / "family.nt"
     path.write_text(f'{FAMILY}<http://e/michelle> {LABEL} "Michelle" .\n')
-    why = pyke.embed(path, dimensions=3, count_literals=True).explain("http://e/michelle", 4)
+    why = pyke.embed(path, dimensions=3, count_literals=True).explain("http://e/michelle", 3)
     assert [(shared.other, shared.is_subject, shared.voters) for shared in why.shared] == [
         (None, True, 1)
     ]
@@ -241,8 +306,9 @@ def test_notebooks_show_an_explanation_with_escaped_names() -> None:
     found = Explanation(
         "e:a",
         hostile,
-        (Vote("e:C", hostile, 2, True),),
-        (Voter("e:b", hostile, 0.5, ("e:C",), 3),),
+        "measured",
+        (Vote("e:C", hostile, 2, 0.5, 0.75, (), True),),
+        (Voter("e:b", hostile, 0.5, 0.25, ("e:C",), 3),),
         (Shared("e:p", hostile, None, True, 2, 7), Shared("e:q", None, None, False, 1, 2)),
     )
     shown = found._repr_html_()
@@ -254,4 +320,6 @@ def test_notebooks_show_an_explanation_with_escaped_names() -> None:
 
 
 def test_an_explanation_without_votes_says_so() -> None:
-    assert repr(Explanation("e:a", None, (), (), ())) == "<Explanation of e:a: no votes>"
+    assert (
+        repr(Explanation("e:a", None, "no twins", (), (), ())) == "<Explanation of e:a: no votes>"
+    )

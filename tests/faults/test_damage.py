@@ -29,7 +29,8 @@ from pyke.core.progress import Progress
 from pyke.core.stored import MANIFEST, seal
 from pyke.embedding import store
 from pyke.errors import DamagedStore, PykeError
-from pyke.use.types.votes import TypeTable, require_classes, usable_mu, votes_of_neighbours
+from pyke.use.types.evidence import find_evidence
+from pyke.use.types.votes import TypeTable, Voters, require_classes
 
 PER_PROCESS = 250
 TESTS = Path(__file__).parents[1]
@@ -56,11 +57,10 @@ def use(directory: Path) -> list[Any]:
     answers.append(e.clusters(4, 4, threads=1).labels.tolist())
     graph, config = e.graph(), e.config(threads=1)
     answers.append([len(graph), graph.census.as_dict(), e.classes.tolist(), e.entities.tolist()])
-    options: Any = {"exact": True, "progress": Progress()}
     table = TypeTable.of(e.types)
     require_classes(table)
-    usable_mu([3], len(table) - 1)
-    votes, _ = votes_of_neighbours(e.vectors, graph, table, e.entities, 3, config, **options)
+    voters = Voters.of(find_evidence(graph, config, Progress()), table, 3, 1, exact=True)
+    votes, _ = voters.votes(voters.queries(e.entities), Progress())
     answers.append([column.tolist() for column in votes])
     answers.append(e.explain("http://e/baker/1", mu=3).shared)
     added = np.array([["http://e/baker/1", "http://e/p", "http://e/new"]])
