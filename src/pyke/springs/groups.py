@@ -5,14 +5,14 @@ A coarse context is (predicate, side, cluster of the other term). A triple (s, p
 - s occurs in the context (p, subject side, cluster of o);
 - o occurs in the context (p, object side, cluster of s).
 
-Triples with literals and triples that state a type are no events, and terms without a cluster give
-no events to the others. σ(term, context) is half of the
-PPMI over these events.
+Triples with literals and triples that state a type do not count, and neither do other terms without
+a cluster. σ(term, context) is half of the PPMI over these events.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
 from pyke.errors import OverBudget, UsageError
@@ -30,6 +30,21 @@ def group_similarities(
     graph: Graph, clusters: Ids, type_predicate: str, around: Around | None = None
 ) -> Similarities:
     """Similarity of each term and each of its coarse contexts; `clusters` has one for each term."""
+    keys, _ = _group_keys(graph, clusters, type_predicate)
+    return similarities_of_keys(keys, len(graph.terms), WEIGHT, around)
+
+
+def group_roles(graph: Graph, clusters: Ids, type_predicate: str) -> Ids:
+    """The role (see graph/roles.py) of each coarse context, in the order of the particles."""
+    keys, number = _group_keys(graph, clusters, type_predicate)
+    members = np.unique(keys) >> np.uint64(32)  # the context of each member, ascending
+    contexts, sizes = np.unique(members, return_counts=True)
+    roles: Ids = (contexts[sizes > 1] // np.uint64(number)).astype(np.int32)
+    return roles
+
+
+def _group_keys(graph: Graph, clusters: Ids, type_predicate: str) -> tuple[NDArray[np.uint64], int]:
+    """The events in coarse contexts, and the number of clusters."""
     if len(clusters) != len(graph.terms):
         raise UsageError(f"there are {len(clusters):,} clusters for {len(graph.terms):,} terms")
     number = int(clusters.max(initial=0)) + 1
@@ -41,5 +56,4 @@ def group_similarities(
     counted = (graph.objects != LITERAL) & ~states_type(graph, type_predicate)
     keys = np.empty(2 * int(np.count_nonzero(counted)), np.uint64)
     columns = (graph.subjects, graph.predicate_positions, graph.objects)
-    keys = keys[: _events.group_keys(*columns, counted, clusters, number, keys)]
-    return similarities_of_keys(keys, len(graph.terms), WEIGHT, around)
+    return keys[: _events.group_keys(*columns, counted, clusters, number, keys)], number

@@ -8,7 +8,7 @@ untyped terms are compared alike: neither is pulled by a class.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,13 @@ from pyke.graph.roles import Numbers, role_counts_by_term, states_type
 from pyke.pipeline import embed_graph
 from pyke.simulation.anneal import place_at_weighted_mean
 from pyke.springs.contexts import context_roles, context_similarities
+from pyke.springs.events import join
+from pyke.springs.groups import group_roles, group_similarities
 from pyke.springs.strongest import strongest_springs, symmetric_matrix
 
+# Of the coarse contexts, if the embedding has none: they cost a second simulation, and the held-out
+# score of WordNet rises from .84 to .88.
+CLUSTERS = 300
 TERMS_AT_ONCE = 1 << 12  # whose contexts are gathered at a time
 
 
@@ -92,13 +97,23 @@ def find_evidence(graph: Graph, config: Config, progress: Progress) -> Evidence:
         "Embedding the graph without its types, so that typed and untyped terms are compared alike."
     )
     typeless, _ = remove_triples(graph, stated, config.type_predicate, keep_all_terms=True)
-    vectors = embed_graph(typeless, config, progress).vectors
-    springs = strongest_springs(
-        symmetric_matrix(context_similarities(typeless, config.threads), config.threads),
-        config.k,
-        config.threads,
-    )
+    config = replace(config, clusters=config.clusters or CLUSTERS)
+    embedding = embed_graph(typeless, config, progress)
+    return read_out(typeless, embedding.vectors, embedding.term_clusters, config)
+
+
+def read_out(graph: Graph, vectors: Floats, clusters: Ids, config: Config) -> Evidence:
+    """Place contexts at the mean of their members, then terms at the mean of their contexts.
+
+    `graph` has no types. `clusters` has none, or one for each term, for the coarse contexts.
+    """
+    parts, roles = [context_similarities(graph, config.threads)], [context_roles(graph)]
+    if len(clusters):
+        parts.append(group_similarities(graph, clusters, config.type_predicate))
+        roles.append(group_roles(graph, clusters, config.type_predicate))
     terms = len(graph.terms)
+    matrix = symmetric_matrix(join(terms, *parts), config.threads)
+    springs = strongest_springs(matrix, config.k, config.threads)
     positions = np.zeros((springs.rows, vectors.shape[1]), np.float32)
     positions[:terms] = vectors
     is_term = np.arange(springs.rows) < terms
@@ -114,7 +129,7 @@ def find_evidence(graph: Graph, config: Config, progress: Progress) -> Evidence:
             springs.values[:size],
         ),
         positions[terms:],
-        context_roles(typeless),
-        typeless.predicates,
-        *role_counts_by_term(typeless, config.type_predicate),
+        np.concatenate(roles),
+        graph.predicates,
+        *role_counts_by_term(graph, config.type_predicate),
     )
