@@ -554,8 +554,10 @@ def read_out(
     for x, row in context_similarities(without_types(graph)).items():
         kept = attractors({number[y]: float(sigma) for y, sigma in row.items()}, k)
         strongest[x] = {names[y]: float(row[names[y]]) for y in kept}
-    contexts = {x: row for x, row in strongest.items() if isinstance(x, str)}
-    places = {
+    contexts: dict[Particle, dict[Particle, float]] = {
+        x: row for x, row in strongest.items() if isinstance(x, str)
+    }
+    places: dict[Particle, Vector] = {
         x: weighted_mean(row, positions) for x, row in strongest.items() if not isinstance(x, str)
     }
     vectors = {x: weighted_mean(row, places) for x, row in contexts.items()}

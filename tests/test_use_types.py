@@ -53,7 +53,7 @@ def by_hand(embedding: Embedding, asked: set[str]) -> dict[tuple[str, str], int]
     graph = embedding.graph()
     statements = list(triples_in(graph))
     evidence = find_evidence(graph, embedding.config(), Progress())
-    has = evidence.has_vector(np.arange(len(graph.terms)))
+    has = evidence.has_vector(np.arange(len(graph.terms), dtype=np.int32))
     vectors = dict(zip(graph.terms, evidence.vectors.tolist(), strict=True))
     with_vector = [name for name, any_context in zip(graph.terms, has, strict=True) if any_context]
     typed = [name for name in with_vector if name in oracle.typed_subjects(statements)]

@@ -30,7 +30,7 @@ CONFIG = Config(dimensions=5, seed=3)
         max_size=20,
     )
 )
-@many(200)
+@many(80)
 def test_isotonic_regression_equals_that_of_scipy_and_scikit_learn(
     pairs: list[tuple[float, int]],
 ) -> None:

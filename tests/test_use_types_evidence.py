@@ -27,6 +27,7 @@ from graphs import (
 )
 from oracle import RDF_TYPE, Triple
 from pyke.config import Config
+from pyke.core.arrays import Matrix
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore
 from pyke.graph.changes import remove_triples
@@ -194,7 +195,7 @@ def test_means_of_places_equal_plain_loops(
     rows.sort()
     places = np.random.default_rng(1).normal(size=(6, 2)).astype(np.float32)
     nothing = np.zeros(0, np.int32)
-    empty = module.Matrix(np.zeros(1, np.int64), nothing, places[:0, 0])
+    empty = Matrix(np.zeros(1, np.int64), nothing, places[:0, 0])
     made = Evidence(
         places[:0], empty, places, nothing, nothing, empty.offsets, nothing, empty.offsets[:0]
     )
