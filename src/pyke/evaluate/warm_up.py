@@ -11,6 +11,7 @@ from pyke.embedding.embedding import load
 from pyke.evaluate import evaluate, lubm
 from pyke.pipeline.embed import embed
 from pyke.pipeline.update import update
+from pyke.springs.events import event_similarities
 
 # Enough members for the search of many neighbours and for an update that learns a linear map.
 MEMBERS = 130
@@ -24,6 +25,7 @@ def compile_all(folder: Path, progress: Progress) -> None:
     progress.stage("embed")
     embed(_graph(), dimensions=2, preset="paper")
     embed(_star(), dimensions=2, similarity="ppmi", repellers=20)
+    event_similarities(np.zeros(2, np.int32), np.zeros(2, np.int32), number=1)
     embed(_graph(), dimensions=2).save(folder / "embedding")
     embedding = load(folder / "embedding")
     progress.stage("update")
