@@ -127,7 +127,7 @@ def test_also_typed_predicts_further_types(pyke: Command, out: Path) -> None:
         for way in ("--only-untyped", "--also-typed")
     )
     assert also["asked"] - only["asked"] == package.load(out).manifest["census"]["typed_subjects"]
-    assert also["of_typed"] == also["predictions"] - only["predictions"] > 0
+    assert also["predictions"] > also["of_typed"] > 0
     assert (
         f"{also['of_typed']} predictions are for subjects that already have a type"
         in pyke(*options, "--also-typed").stdout

@@ -31,12 +31,12 @@ from pyke.core.arrays import Matrix
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore
 from pyke.graph.changes import remove_triples
-from pyke.graph.graph import Graph
+from pyke.graph.graph import NO_CLUSTERS, Graph
 from pyke.graph.roles import states_type
 from pyke.pipeline import embed_graph
 from pyke.springs.contexts import context_roles
 from pyke.use.types import evidence as module
-from pyke.use.types.evidence import Evidence, find_evidence
+from pyke.use.types.evidence import Evidence, find_evidence, read_out
 
 CONFIG = Config(dimensions=3, max_iterations=5, threads=1)
 
@@ -78,12 +78,12 @@ def test_the_read_out_equals_the_oracle(triples: list[Triple], way: dict[str, An
     graph = graph_of(as_text(triples), **way)
     truth = oracle.counted(as_meant(triples), **way)
     config = Config(dimensions=2, max_iterations=3, k=k, threads=1)
-    found = find_evidence(graph, config, Progress())
-
     typeless = without_types(graph)
+    vectors = embed_graph(typeless, config).vectors
+    found = read_out(typeless, vectors, NO_CLUSTERS, config)
+
     names = particles_of(typeless, oracle.without_types(truth))
-    vectors = embed_graph(typeless, config).vectors.tolist()
-    positions = dict(zip(names[: len(graph.terms)], vectors, strict=True))
+    positions = dict(zip(names[: len(graph.terms)], vectors.tolist(), strict=True))
     expected = oracle.read_out(truth, positions, names, k)
 
     terms = len(graph.terms)
@@ -152,6 +152,26 @@ def test_typed_and_untyped_terms_with_the_same_statements_have_the_same_vector()
     assert (found.vectors[typed] == found.vectors[untyped]).all()
 
 
+def test_coarse_contexts_follow_the_others_and_have_their_roles() -> None:
+    """Each coarse context has the role of its members, and lies at their weighted mean."""
+    typeless = without_types(graph_of(noisy_crafts(8)))
+    rng, terms = np.random.default_rng(1), len(typeless.terms)
+    clusters = rng.integers(3, size=terms, dtype=np.int32)
+    vectors = rng.normal(size=(terms, 2)).astype(np.float32)
+    without, found = (
+        read_out(typeless, vectors, chosen, CONFIG) for chosen in (NO_CLUSTERS, clusters)
+    )
+    assert found.first_coarse == len(without.places) < len(found.places)
+    assert found.context_roles[: found.first_coarse].tolist() == without.context_roles.tolist()
+    columns = (typeless.subjects, typeless.predicate_positions, typeless.objects)
+    expected: dict[tuple[int, int], set[int]] = {}
+    for s, p, o in zip(*(column.tolist() for column in columns), strict=True):
+        expected.setdefault((2 * p, clusters[o]), set()).add(s)
+        expected.setdefault((2 * p + 1, clusters[s]), set()).add(o)
+    roles = [role for (role, _), members in sorted(expected.items()) if len(members) > 1]
+    assert found.context_roles[found.first_coarse :].tolist() == roles
+
+
 def test_a_term_with_nothing_but_types_has_no_vector() -> None:
     graph = graph_of(crafts(6))
     found = find_evidence(graph, CONFIG, Progress())
@@ -172,7 +192,7 @@ def test_any_number_of_threads_gives_the_same_bits(similarity: str) -> None:
     )
     for name, array in vars(one).items():
         if name != "contexts":
-            assert (array == getattr(three, name)).all()
+            assert np.array_equal(array, getattr(three, name))
     for name, array in vars(one.contexts).items():
         assert (array == getattr(three.contexts, name)).all()
 
@@ -197,7 +217,7 @@ def test_means_of_places_equal_plain_loops(
     nothing = np.zeros(0, np.int32)
     empty = Matrix(np.zeros(1, np.int64), nothing, places[:0, 0])
     made = Evidence(
-        places[:0], empty, places, nothing, nothing, empty.offsets, nothing, empty.offsets[:0]
+        places[:0], empty, places, nothing, 6, nothing, empty.offsets, nothing, empty.offsets[:0]
     )
     owners, contexts = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
     sigma = np.array([row[2] for row in rows], np.float32)

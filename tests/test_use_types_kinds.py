@@ -286,9 +286,10 @@ def test_twins_keep_as_much_evidence_as_their_asked_terms_have(triples: list[Tri
         assert [c for c in has if e.is_role[c] and role_of[c] in allowed] == [
             c for c in kept if e.is_role[c]
         ], "the roles themselves always stay"
-        number = Counter(role_of[c] for c in kept if not e.is_role[c])
-        most = Counter(role_of[c] for c in has if not e.is_role[c])
-        assert number == {role: min(n, most[role]) for role, n in allowed.items() if most[role]}
+        for level in (e.is_coarse, ~e.is_coarse & ~e.is_role):
+            number = Counter(role_of[c] for c in kept if level[c])
+            most = Counter(role_of[c] for c in has if level[c])
+            assert number == {role: min(n, most[role]) for role, n in allowed.items() if most[role]}
         if kept:
             usable.append(at)
     assert kinds.queries.own.tolist() == twins.subjects[usable].tolist()

@@ -41,6 +41,7 @@ class Evidence:
     contexts: Matrix  # row x: the strongest contexts of term x, with σ
     places: Floats  # (contexts, dimensions)
     context_roles: Ids  # the role of each context
+    first_coarse: int  # coarse contexts come last, from this one on
     predicates: Ids  # term id of the predicate of roles 2 p and 2 p + 1
     role_offsets: Offsets  # term x has the roles roles[role_offsets[x] : role_offsets[x + 1]] …
     roles: Ids  # … ascending …
@@ -50,6 +51,11 @@ class Evidence:
     def is_role(self) -> NDArray[np.bool_]:
         """Which contexts stand for a role alone: they come first."""
         return np.arange(len(self.places)) < self.number_of_roles
+
+    @property
+    def is_coarse(self) -> NDArray[np.bool_]:
+        """Which contexts stand for a role and a cluster."""
+        return np.arange(len(self.places)) >= self.first_coarse
 
     @property
     def number_of_roles(self) -> int:
@@ -130,6 +136,7 @@ def read_out(graph: Graph, vectors: Floats, clusters: Ids, config: Config) -> Ev
         ),
         positions[terms:],
         np.concatenate(roles),
+        len(roles[0]),
         graph.predicates,
         *role_counts_by_term(graph, config.type_predicate),
     )

@@ -220,8 +220,9 @@ class Kinds:
     def _stripped(self) -> tuple[Queries, Numbers]:
         """The queries and their kinds.
 
-        A twin keeps only roles of its asked term, and in each role at most as many contexts as
-        the asked term has triples. Twins without contexts are left out.
+        A twin keeps only roles of its asked term. In each role it keeps at most as many contexts,
+        and as many coarse contexts, as the asked term has triples. Twins without contexts are
+        left out.
         """
         e, twins = self.evidence, self.twins
         starts = e.contexts.offsets[:-1][twins.subjects]
@@ -233,10 +234,11 @@ class Kinds:
         allowed = _times_in_role(e, twins.asked[owners], roles)
         is_role = e.is_role[contexts]
         allowed[is_role & (allowed > 0)] = np.iinfo(np.int64).max
-        # The role itself comes last, so that it does not take the place of a context.
-        order = np.lexsort((self._rng.random(len(owners)), is_role, roles, owners))
-        changes = np.diff(owners[order], prepend=-1) | np.diff(roles[order], prepend=-1)
-        begins = np.flatnonzero(changes)
+        # A role itself and coarse contexts do not take the place of a context.
+        columns = (e.is_coarse[contexts], is_role, roles, owners)
+        order = np.lexsort((self._rng.random(len(owners)), *columns))
+        changes = [np.diff(column[order].astype(np.int64), prepend=-1) != 0 for column in columns]
+        begins = np.flatnonzero(np.logical_or.reduce(changes))
         rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
         kept = np.sort(order[rank < allowed[order]])
         vectors = e.mean_places(owners[kept], contexts[kept], sigma[kept], len(sizes))
