@@ -28,7 +28,7 @@ from pyke.use.types.evidence import Evidence
 from pyke.use.types.votes import Queries, TypeTable
 
 TWINS = 20_000  # to measure in total
-MIN_TWINS = 10  # of each kind, if there are as many, until TWINS is reached
+MIN_TWINS = 50  # of each kind, if there are as many, until TWINS is reached
 MIN_ALIKE = 5  # typed subjects that a kind needs to be measured
 CANDIDATES = 1 << 18  # typed subjects to choose twins from
 SMALL_NAMESPACE = 10  # entities
