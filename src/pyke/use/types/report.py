@@ -20,7 +20,7 @@ def reliability_table(calibration: Calibration) -> Table:
     >>> ones = np.ones(40, int)
     >>> measured = Measured(np.ones(40), ones, ones, np.ones(40, bool), 40, 40)
     >>> reliability_table(Calibration(measured, mu=10)).rows[0]
-    ['0.99 and more', '40', '1.000', '0.992', '1.000', '1.000']
+    ['0.99 and more', '40', '1.000', '0.997', '1.000', '1.000']
     """
     measured = calibration.measured
     rows, made, right = [], 0, 0
