@@ -83,6 +83,7 @@ class _ZstdFrame:
     def __init__(self) -> None:
         import zstandard
 
+        self._error = zstandard.ZstdError
         self._frame = zstandard.ZstdDecompressor().decompressobj()
         self._ready = memoryview(b"")
 
@@ -96,7 +97,10 @@ class _ZstdFrame:
 
     def decompress(self, packed: bytes, size: int, /) -> bytes:
         if not self._ready:
-            self._ready = memoryview(self._frame.decompress(packed))
+            try:
+                self._ready = memoryview(self._frame.decompress(packed))
+            except self._error as error:
+                raise OSError(str(error)) from None
         data, self._ready = self._ready[:size], self._ready[size:]
         return bytes(data)
 
@@ -215,10 +219,6 @@ class Input:
             ) from None
         except (OSError, zlib.error, lzma.LZMAError) as error:
             raise DataError(f"cannot decompress {self.name}: {error}") from None
-        except Exception as error:  # zstandard is imported only when needed
-            if type(error).__module__.startswith("zstandard"):
-                raise DataError(f"cannot decompress {self.name}: {error}") from None
-            raise
         self._decompressed += len(data)
         if self._compression and not self._allowance.allows(self.consumed, self._decompressed):
             raise DataError(
