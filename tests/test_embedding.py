@@ -16,6 +16,7 @@ import pyke
 from graphs import FAMILY, TYPE
 from pyke.embedding import Embedding, Neighbour, NeighbourList
 from pyke.errors import DamagedStore, UnknownTerm, UsageError
+from pyke.graph.terms import Texts
 
 
 class _Cells(HTMLParser):
@@ -117,6 +118,9 @@ def test_the_repr_of_terms_gives_their_number_and_the_first(family: Path) -> Non
     made = pyke.embed(family, dimensions=2)
     assert repr(made.terms).startswith(f"<Terms: {len(made)}, 'http://e/stefan', ")
     assert repr(made.labels) == "<Texts: 1, 'Anna'>"
+    assert repr(made.terms).endswith("', …>")
+    assert repr(Texts.of("abc")) == "<Texts: 3, 'a', 'b', 'c'>"
+    assert repr(Texts.of("abcd")) == "<Texts: 4, 'a', 'b', 'c', …>"
 
 
 # ------------------------------------------------------------------------------------------------

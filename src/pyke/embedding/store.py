@@ -224,8 +224,6 @@ def _damage_in(path: Path) -> Iterator[None]:
     try:
         yield
     except ValueError as problem:
-        if isinstance(problem, DamagedStore):
-            raise
         raise DamagedStore(f"{path}: {problem}") from None
 
 
