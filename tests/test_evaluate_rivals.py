@@ -262,7 +262,8 @@ def test_a_predictor_gives_scores_of_classes_and_is_deterministic(name: str) -> 
     assert {kind for row in found for kind in row} <= set(work.graph.types[:, 1].tolist())
     assert all(0 < value <= 1 for row in found for value in row.values())
     assert all(found)
-    assert found == scores_of(name, replace(work, config=Config(threads=3)), subjects)
+    threads = replace(work.config, threads=3)
+    assert found == scores_of(name, replace(work, config=threads), subjects)
 
 
 @pytest.mark.parametrize("name", PREDICTORS)

@@ -243,8 +243,9 @@ class _Runner:
 
 
 def _scores(evaluation: Evaluation) -> dict[str, Any]:
-    """An evaluation without its protocol."""
-    return {key: value for key, value in evaluation.as_dict().items() if key != "protocol"}
+    """The scores of the vectors in an evaluation."""
+    found = evaluation.as_dict()
+    return {"types": found["types"], "purity": found["purity"]}
 
 
 def _settings(inputs: Inputs, config: Config, setup: Setup) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import numpy as np
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import load
 from pyke.evaluate import evaluate, lubm
+from pyke.evaluate.rivals.direct import spring_neighbours
+from pyke.evaluate.rivals.registry import Job
 from pyke.pipeline.embed import embed
 from pyke.pipeline.update import update
 from pyke.springs.events import event_similarities
@@ -40,6 +42,8 @@ def compile_all(folder: Path, progress: Progress) -> None:
         embedding.clusters(5, 5, exact=exact)
     progress.stage("scores")
     evaluate(embedding)
+    job = Job(embedding.graph(), embedding.config())
+    spring_neighbours(job, np.unique(embedding.types[:, 0]))
     progress.stage("LUBM")
     one = lubm.Universities(1)
     lubm.read(one)
