@@ -174,6 +174,8 @@ def figure_of(outcomes: dict[tuple[str, str], Outcome]) -> Any:
         panel.fill_between([0, 1], [-0.05, 0.95], [0.05, 1.05], color=figures.GREY, alpha=0.2)
         panel.plot([0, 1], [0, 1], color=figures.GREY, linewidth=1, linestyle="--")
         for number, name in enumerate(names):
+            if (name, protocol) not in outcomes:  # it has one namespace only
+                continue
             classes = outcomes[name, protocol].by_class(LEVELS[0])
             stated, true = [one[2] for one in classes], [one[3] for one in classes]
             errors = [2 * np.sqrt(one[3] * (1 - one[3]) / one[1]) for one in classes]
