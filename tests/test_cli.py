@@ -11,10 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
+import typer.main
 
 from conftest import Command, process
 from graphs import FAMILY, random_graph
+from pyke import cli
 from pyke.cli import terminal
+from pyke.cli.app import COMMANDS
 
 MANY_ITERATIONS = ("--energy-release", "0.0002", "--epsilon", "0", "--checkpoint-seconds", "0")
 
@@ -307,6 +310,21 @@ def test_help_groups_commands_by_job_and_cuts_no_description(pyke: Command) -> N
     for job in ("Make an embedding", "Use an embedding", "Measure"):
         assert f"{job}:" in shown
     assert "..." not in shown.split("COMMAND [ARGS]...")[1]
+
+
+def test_help_describes_each_command_by_the_first_sentence_of_its_own_help() -> None:
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    for descriptions in COMMANDS.values():
+        for name, description in descriptions.items():
+            assert " ".join(commands[name].help.split("\n\n")[0].split()) == description
+
+
+def test_help_imports_no_command() -> None:
+    code = (
+        "import sys; from pyke.cli import app; app(['--help'], standalone_mode=False); "
+        "sys.exit(any(f'pyke.cli.{name}' in sys.modules for name in ('embed', 'warm_up')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_every_command_has_the_short_option_of_help(pyke: Command) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
-from importlib import import_module
 from typing import Annotated, NoReturn
 
 import typer
@@ -18,16 +17,6 @@ from pyke.core.text import printable
 from pyke.errors import Interrupted, OverBudget, PykeError
 
 __all__ = ["app", "main"]
-
-COMMANDS = (  # in the order of `pyke --help`; each module adds its command to the application
-    "embed", "update", "plan",
-    "nearest", "types", "cluster", "plot", "export", "verify",
-    "info", "fetch", "lubm",
-    "evaluate", "compare", "tune",
-    "warm_up",
-)  # fmt: skip
-for _command in COMMANDS:
-    import_module(f"pyke.cli.{_command}")
 
 
 @app.callback(invoke_without_command=True)

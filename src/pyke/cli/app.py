@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import typer
@@ -20,6 +22,44 @@ MAKE, USE, DATA, MEASURE, SETUP = (
     "Measure",
     "Set up",
 )
+# In the order of `pyke --help`: the first sentence of each command's help. The module of a command
+# is imported when the command runs, so `pyke --help` needs none of them.
+COMMANDS = {
+    MAKE: {
+        "embed": "Embed the graph in RDF files.",
+        "update": "Add or remove triples without embedding the graph again; other vectors stay "
+        "unchanged.",
+        "plan": "Estimate the memory and time of `pyke embed`; exit code 75 if --memory is too "
+        "low.",
+    },
+    USE: {
+        "nearest": "Find the nearest neighbours of terms, or write those of many terms to a table.",
+        "types": "Predict missing types, each with a measured confidence, and write them as RDF.",
+        "cluster": "Find clusters of similar terms and describe them; predicates and classes are "
+        "excluded.",
+        "plot": "Draw a map of an embedding, coloured by type: a figure, a web page or an "
+        "animation.",
+        "export": "Write an embedding for another program: a table, arrays, word2vec, a viewer, a "
+        "database.",
+        "verify": "Check the files of an embedding directory: sizes, checksums, contents.",
+    },
+    DATA: {
+        "info": "Count what RDF files contain, without embedding them.",
+        "fetch": "Download the triples of a SPARQL endpoint, page by page.",
+        "lubm": "Generate the Lehigh University Benchmark, line for line as its own generator.",
+    },
+    MEASURE: {
+        "evaluate": "Score an embedding: type prediction and cluster purity, as in the paper or "
+        "held-out.",
+        "compare": "Compare PYKE with other methods on a graph: scores, purity, time and memory.",
+        "tune": "Search for settings that suit a graph: K, ω, Δe and dimensions, by held-out "
+        "score.",
+    },
+    SETUP: {
+        "warm-up": "Compile everything that other commands need, once; they then start without "
+        "delay."
+    },
+}
 
 
 class _Help:
@@ -56,14 +96,46 @@ class _Command(_Help, TyperCommand):
                 formatter.write_dl(rows)
 
 
+class _Commands(Mapping[str, Any]):
+    """The commands by name. A command's module is imported when the command is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in list(self):
+            raise KeyError(name)
+        return _loaded(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for commands in COMMANDS.values() for name in commands)
+
+    def __len__(self) -> int:
+        return sum(map(len, COMMANDS.values()))
+
+
+@cache
+def _loaded(name: str) -> Any:
+    module = name.replace("-", "_")
+    function = getattr(import_module(f"pyke.cli.{module}"), module)
+    alone = typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings=SETTINGS,
+    )
+    alone.command(name, cls=_Command)(function)
+    return typer.main.get_command(alone)
+
+
 class _Group(_Help, TyperGroup):
     """A group whose help lists commands by job, with complete descriptions."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = _Commands()  # type: ignore[assignment]
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        for job in (MAKE, USE, DATA, MEASURE, SETUP):
-            found = {name: one for name, one in self.commands.items() if job == _job(one)}
+        for job, commands in COMMANDS.items():
             with formatter.section(job):
-                formatter.write_dl([(name, _summary(one)) for name, one in found.items()])
+                formatter.write_dl(list(commands.items()))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         self.format_commands(ctx, formatter)
@@ -72,25 +144,12 @@ class _Group(_Help, TyperGroup):
             formatter.write_dl([record for record in records if record is not None])
 
 
-def _job(command: Any) -> str:
-    return str(command.rich_help_panel)
-
-
-def _summary(command: Any) -> str:
-    """The first sentence of a command's help."""
-    return " ".join((command.help or "").split("\n\n")[0].split())
-
-
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 app = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=SETTINGS,
     help="Turn an RDF knowledge graph into vectors by simulating physics, and use them.",
 )
-
-
-def command(job: str, name: str | None = None) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function as a command that `pyke --help` lists under this job."""
-    return app.command(name, cls=_Command, rich_help_panel=job)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.app import USE, command
 from pyke.cli.options import AsJson, Directory, Force, Threads
 from pyke.cli.tables import print_table
 
@@ -50,7 +49,6 @@ _MinSamples = Annotated[
 _Exact = Annotated[bool, typer.Option("--exact", help="Exact clusters, also on large graphs.")]
 
 
-@command(USE)
 def cluster(
     directory: Directory,
     output: _Output,

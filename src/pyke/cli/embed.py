@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.app import MAKE, command
 from pyke.cli.info import show_census
 from pyke.cli.options import (
     MODEL_SETTINGS,
@@ -30,7 +29,6 @@ _STOP_REASONS = {
 }
 
 
-@command(MAKE)
 @with_settings([*MODEL_SETTINGS, *READING_SETTINGS, *RUNNING_SETTINGS])
 def embed(
     inputs: Inputs,

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.app import MEASURE, command
 from pyke.cli.options import (
     MODEL_SETTINGS,
     READING_SETTINGS,
@@ -25,7 +24,6 @@ from pyke.cli.options import (
 )
 
 
-@command(MEASURE)
 @with_settings([*MODEL_SETTINGS, *READING_SETTINGS, "threads"])
 def evaluate(
     inputs: Annotated[

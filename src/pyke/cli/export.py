@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.app import USE, command
 from pyke.cli.options import AsJson, Directory, Force, Threads
 from pyke.cli.streams import echo
 
@@ -64,7 +63,6 @@ _Index = Annotated[
 ]
 
 
-@command(USE)
 def export(
     directory: Directory,
     output: _Output = "",

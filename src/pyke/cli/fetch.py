@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.app import DATA, command
 from pyke.cli.options import AsJson, Force, Settings, with_settings
 from pyke.cli.tables import print_table
 
@@ -65,7 +64,6 @@ _UserAgent = Annotated[
 _Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted download.")]
 
 
-@command(DATA)
 @with_settings(["on_error"])
 def fetch(
     endpoint: _Endpoint,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pyke.cli import terminal
-from pyke.cli.app import DATA, command
 from pyke.cli.options import READING_SETTINGS, AsJson, Inputs, Settings, with_settings
 from pyke.cli.tables import print_table
 
 
-@command(DATA)
 @with_settings([*READING_SETTINGS, "threads"])
 def info(inputs: Inputs, settings: Settings, as_json: AsJson = False) -> None:
     """Count what RDF files contain, without embedding them."""

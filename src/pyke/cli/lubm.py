@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.app import DATA, command
 from pyke.cli.options import AsJson, Force, Threads
 
 _Universities = Annotated[
@@ -37,7 +36,6 @@ _Header = Annotated[
 ]
 
 
-@command(DATA)
 def lubm(
     universities: _Universities,
     output: _Output,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.app import USE, command
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
 from pyke.cli.tables import print_table
 
@@ -66,7 +65,6 @@ _Output = Annotated[
 ]
 
 
-@command(USE)
 def nearest(
     directory: Directory,
     terms: _Terms = None,

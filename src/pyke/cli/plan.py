@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pyke.cli import terminal
-from pyke.cli.app import MAKE, command
 from pyke.cli.options import (
     MODEL_SETTINGS,
     READING_SETTINGS,
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from pyke.pipeline.plan import Plan
 
 
-@command(MAKE)
 @with_settings([*MODEL_SETTINGS, *READING_SETTINGS, *RUNNING_SETTINGS])
 def plan(inputs: Inputs, settings: Settings, as_json: AsJson = False) -> None:
     """Estimate the memory and time of `pyke embed`; exit code 75 if --memory is too low."""

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.app import USE, command
 from pyke.cli.messages import as_options
 from pyke.cli.options import AsJson, Directory, Force, Prefixes
 from pyke.cli.tables import print_table
@@ -66,7 +65,6 @@ _Title = Annotated[str, typer.Option(help="Title. [counts and source]", show_def
 _Dpi = Annotated[int, typer.Option(help="Resolution of a figure, in dots per inch.")]
 
 
-@command(USE)
 def plot(
     directory: Directory,
     output: _Output,

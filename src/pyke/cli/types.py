@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.app import USE, command
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
 from pyke.cli.tables import print_table
 
@@ -67,7 +66,6 @@ _Report = Annotated[
 _Exact = Annotated[bool, typer.Option("--exact", help="Exact neighbours, also on large graphs.")]
 
 
-@command(USE)
 def types(
     directory: Directory,
     output: _Output = None,

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.app import MAKE, command
 from pyke.cli.options import (
     AsJson,
     Directory,
@@ -18,7 +17,6 @@ from pyke.cli.options import (
 )
 
 
-@command(MAKE)
 @with_settings(["format", "base", "on_error", "lenient", "threads", "memory"])
 def update(
     directory: Directory,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pyke.cli import terminal
-from pyke.cli.app import USE, command
 from pyke.cli.options import AsJson, Directory
 from pyke.cli.tables import print_table
 
 SHOWN_DIGITS = 16  # of a checksum; JSON has all of them
 
 
-@command(USE)
 def verify(directory: Directory, as_json: AsJson = False) -> None:
     """Check the files of an embedding directory: sizes, checksums, contents."""
     from pyke.embedding.store import verify as check

@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 
 from pyke.cli import terminal
-from pyke.cli.app import SETUP, command
 
 
-@command(SETUP, "warm-up")
 def warm_up() -> None:
     """Compile everything that other commands need, once; they then start without delay."""
     began = time.perf_counter()
