@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "plan": ("g.nt", *SMALL),
     "nearest": ("out", "http://e/anna"),
     "types": ("out", "--mu", "3"),
+    "complete": ("out", "--mu", "3"),
     "cluster": ("out", "-o", "c.csv", "--force", "--min-cluster-size", "5", "--min-samples", "3"),
     "plot": ("out", "-o", "p.html", "--force", "--method", "pca"),
     "export": ("out", "-o", "v.word2vec", "--to", "word2vec", "--force"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyke.cli import terminal
+from pyke.cli.names import context_text, short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
 from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
     from pyke.embedding.embedding import Embedding
-    from pyke.use.types.explain import Explanation, Shared, Vote
+    from pyke.use.types.explain import Explanation, Vote
     from pyke.use.types.predictions import Predictions, Unmeasured
 
 SHOWN_CLASSES = 20
@@ -135,7 +135,7 @@ def _show(found: Predictions, output: Path | None) -> None:
     terminal.show_tables([reliability_table(found.calibration)])
     classes = found.by_class()
     labels = {one.type: one.label for one in classes}
-    names = _short_names(labels | {one.example: one.example_label for one in classes})
+    names = short_names(labels | {one.example: one.example_label for one in classes})
     rows = [
         (
             names[one.type],
@@ -156,7 +156,7 @@ def _show(found: Predictions, output: Path | None) -> None:
 def _show_not_measured(found: Predictions) -> None:
     """Terms that are unlike all typed subjects, by the reason."""
     groups = found.not_measured()
-    names = _short_names({predicate: None for one in groups for predicate, _ in one.roles})
+    names = short_names({predicate: None for one in groups for predicate, _ in one.roles})
     rows = [(f"{one.terms:,}", _reason(one, names), one.example) for one in groups[:SHOWN_GROUPS]]
     if len(groups) > SHOWN_GROUPS:
         rest = groups[SHOWN_GROUPS:]
@@ -257,7 +257,7 @@ def _show_explanation(found: Explanation) -> None:
     title = "Nearest typed neighbours; those that share a predicate on the same side vote"
     headers = ("neighbour", "distance", "weight", "shared", "types")
     print_table(headers, voters, right=(1, 2, 3), title=title)
-    shared = [(_context(one, names), str(one.voters), f"{one.terms:,}") for one in found.shared]
+    shared = [(context_text(one, names), str(one.voters), f"{one.terms:,}") for one in found.shared]
     columns = ("shared", "neighbours", "terms that have it")
     title = "What it shares with them, the most specific first"
     print_table(columns, shared, right=(1, 2), title=title)
@@ -283,27 +283,4 @@ def _names_in(found: Explanation) -> dict[str, str]:
     labels |= {vote.type: vote.label for vote in found.votes}
     labels |= {one.term: one.label for one in found.voters}
     labels |= {one.other: one.label for one in found.shared if one.other is not None}
-    return _short_names(labels | {one.predicate: None for one in found.shared})
-
-
-def _context(shared: Shared, names: Mapping[str, str]) -> str:
-    predicate = names[shared.predicate]
-    other = "…" if shared.other is None else names[shared.other]
-    return f"{predicate} → {other}" if shared.is_subject else f"{other} → {predicate}"
-
-
-def _short_names(labels: Mapping[str, str | None]) -> dict[str, str]:
-    """Labels, prefixed names or local names of terms; the term itself where two would be equal."""
-    from pyke.embedding.lookup import local_name
-
-    short = {term: label or _prefixed(term) or local_name(term) for term, label in labels.items()}
-    counts = Counter(short.values())
-    return {term: name if counts[name] == 1 else term for term, name in short.items()}
-
-
-def _prefixed(term: str) -> str | None:
-    from pyke.embedding.lookup import PREFIXES
-
-    spaces = ((prefix, space) for prefix, both in PREFIXES.items() for space in both.split())
-    found = ((p, space) for p, space in spaces if term.startswith(space) and term != space)
-    return next((f"{p}:{term.removeprefix(space)}" for p, space in found), None)
+    return short_names(labels | {one.predicate: None for one in found.shared})

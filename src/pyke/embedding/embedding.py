@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pyke.read.objects import Source
     from pyke.use.clusters.describe import ClusterTable
     from pyke.use.export import Written
+    from pyke.use.facts.facts import Facts
+    from pyke.use.facts.suggest import Suggestions
     from pyke.use.maps import Drawn
     from pyke.use.types.explain import Explanation
     from pyke.use.types.predictions import Predictions
@@ -273,6 +275,42 @@ class Embedding(TermVectors):
         from pyke.use.types.predict import predict_types
 
         return predict_types(self, **options)
+
+    def complete(self, predicates: Sequence[str] | None = None, **options: Any) -> Facts:
+        """Predict facts that entities lack though their like have them, each with a confidence.
+
+        The graph is embedded twice more. `options` are those of
+        `pyke.use.facts.complete.complete`: mu, min_confidence, precision, exact, threads, progress.
+
+        Examples
+        --------
+        >>> import pyke
+        >>> import pandas as pd
+        >>> rows = [(f"e:p{n}", "e:lives", f"e:town{n % 2}") for n in range(39)]
+        >>> rows += [(f"e:p{n}", "e:votes", f"e:town{n % 2}") for n in range(40)]
+        >>> e = pyke.embed(pd.DataFrame(rows), dimensions=10)
+        >>> [(fact.term, fact.object) for fact in e.complete(["lives"], min_confidence=0.5)]
+        [('e:p39', 'e:town1')]
+        """
+        from pyke.use.facts.complete import complete
+
+        return complete(self, predicates, **options)
+
+    def suggest(self, term: str, mu: int | None = None) -> Suggestions:
+        """Suggest predicates that an entity lacks though its like have them.
+
+        The graph is embedded twice more.
+
+        Examples
+        --------
+        >>> import pyke
+        >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
+        >>> e.suggest("michelle").term
+        'http://example.com/father#michelle'
+        """
+        from pyke.use.facts.suggest import suggest
+
+        return suggest(self, term, mu=mu)
 
     def explain(self, term: str, mu: int | None = None) -> Explanation:
         """Explain the predicted types of a term: who votes, and what the voters share with it.

@@ -160,23 +160,37 @@ class Lookup:
         Labels and local names of classes come first, then all readings of a name.
         """
         classes, counts = np.unique(types[:, 1], return_counts=True)
+        frequent = classes[np.argsort(-counts, kind="stable")]
+        return self._find_among(name, frequent, "classes", f"no subject has the type {name!r}")
+
+    def find_predicate(self, name: str, triples: Ids) -> int:
+        """Return the id of a predicate; `triples` are (subject, predicate, object).
+
+        Labels and local names of predicates come first, then all readings of a name.
+        """
+        counts = np.bincount(triples[:, 1])
+        frequent = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        return self._find_among(
+            name, frequent.astype(np.int32), "predicates", f"no triple has the predicate {name!r}"
+        )
+
+    def _find_among(self, name: str, terms: Ids, what: str, unknown: str) -> int:
+        """Return the id of one of some terms, the most frequent first, or raise an error."""
         called = []
         if not _is_explicit(name):
             key = local_key(name)
-            called = [term for term in classes.tolist() if local_key(self.readable(term)) == key]
+            called = [term for term in terms.tolist() if local_key(self.readable(term)) == key]
         if len(called) > 1:
-            raise self._ambiguous(called, f"classes are called {name!r}")
+            raise self._ambiguous(called, f"{what} are called {name!r}")
         with suppress(UnknownTerm):
             found = called[0] if called else self.find(name)
-            if found in classes:
+            if found in terms:
                 return found
-        frequent = ", ".join(
-            self.readable(term)
-            for term in classes[np.argsort(-counts, kind="stable")[:MAX_LISTED]].tolist()
-        )
+        kind = "types" if what == "classes" else what
+        frequent = ", ".join(self.readable(term) for term in terms[:MAX_LISTED].tolist())
         raise UnknownTerm(
-            f"no subject has the type {name!r}. "
-            + (f"Frequent types: {frequent}." if frequent else "This graph has no types.")
+            f"{unknown}. "
+            + (f"Frequent {kind}: {frequent}." if frequent else f"This graph has no {kind}.")
         )
 
     def label(self, term: int) -> str | None:

@@ -24,6 +24,7 @@ BINS = 20  # of the share of votes, each with as many predictions
 # A level counts as this many predictions in the level below. With 10 to 30, the largest gap between
 # stated and true precision of a class hardly changes (bench/calibration.py).
 CLASS_WEIGHT, KIND_WEIGHT = 20, 30
+NEWTON_STEPS, SHIFT_PRIOR = 20, 0.5
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, in reports
 
 
@@ -84,11 +85,17 @@ class Level:
 
 
 class Calibration:
-    """Confidence of predictions, from measured ones."""
+    """Confidence of predictions, from measured ones.
 
-    def __init__(self, measured: Measured, mu: int) -> None:
+    With `shifted`, classes with few predictions are drawn towards a curve of their own: that of
+    all, moved up or down.
+    """
+
+    def __init__(
+        self, measured: Measured, mu: int, bins: int = BINS, shifted: bool = False
+    ) -> None:
         self.measured, self.mu = measured, mu
-        quantiles = np.linspace(0, 1, BINS + 1)[1:-1]
+        quantiles = np.linspace(0, 1, bins + 1)[1:-1]
         self._edges = (
             np.unique(np.quantile(measured.shares, quantiles))
             if len(measured.shares)
@@ -96,14 +103,18 @@ class Calibration:
         )
         self._size = len(self._edges) + 1
         self._classes = int(measured.classes.max(initial=-1)) + 1
-        bins = self._bins(measured.shares)
-        made = np.bincount(bins, minlength=self._size)
-        right = np.bincount(bins[measured.right], minlength=self._size)
+        own = self._bins(measured.shares)
+        made = np.bincount(own, minlength=self._size)
+        right = np.bincount(own[measured.right], minlength=self._size)
         self._base = isotonic((right + 1) / (made + 2), made + 2)
-        class_keys, kind_keys = self._keys(measured.classes, measured.kinds, bins)
+        self._shifts = np.zeros(self._classes)
+        if shifted:
+            base = self._base[own]
+            self._shifts = class_shifts(base, measured.classes, measured.right, self._classes)
+        class_keys, kind_keys = self._keys(measured.classes, measured.kinds, own)
         self._by_class = Cells.of(class_keys, measured.right)
         self._by_kind = Cells.of(kind_keys, measured.right)
-        self._all = Cells.of(bins, measured.right)
+        self._all = Cells.of(own, measured.right)
 
     def confidences(
         self, shares: NDArray[np.float64], classes: Numbers, kinds: Numbers
@@ -111,6 +122,9 @@ class Calibration:
         """Confidence of predictions with a share of the votes, a class and a kind of term."""
         bins = self._bins(shares)
         confidence = self._base[bins]
+        if self._shifts.any():
+            known = np.append(self._shifts, 0.0)[np.minimum(classes, self._classes)]
+            confidence = _logistic(_logit(confidence) + known)
         class_keys, kind_keys = self._keys(classes, kinds, bins)
         for cells, keys, weight in (
             (self._by_class, class_keys, CLASS_WEIGHT),
@@ -159,6 +173,33 @@ class Calibration:
         of_class = np.where(known, classes.astype(np.int64) * self._size + bins, -1)
         of_kind = kinds.astype(np.int64) * (self._classes * self._size) + of_class
         return of_class, np.where(known, of_kind, -1)
+
+
+def class_shifts(
+    base: NDArray[np.float64], classes: Numbers, right: NDArray[np.bool_], number: int
+) -> NDArray[np.float64]:
+    """How much better or worse each class is than all, on the logistic scale.
+
+    The shift of a class maximises the likelihood of its predictions, with a normal prior: this is a
+    logistic regression with one parameter, by Newton's method.
+    """
+    shifts, logits = np.zeros(number), _logit(base)
+    for _ in range(NEWTON_STEPS):
+        expected = _logistic(logits + shifts[classes])
+        gaps = np.bincount(classes, right - expected, number) - SHIFT_PRIOR * shifts
+        slopes = np.bincount(classes, expected * (1 - expected), number) + SHIFT_PRIOR
+        shifts += np.clip(gaps / slopes, -1, 1)
+    return shifts
+
+
+def _logit(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    logits: NDArray[np.float64] = np.log(shares / (1 - shares))
+    return logits
+
+
+def _logistic(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    shares: NDArray[np.float64] = 1 / (1 + np.exp(-logits))
+    return shares
 
 
 def isotonic(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.config import Config
-from pyke.core.arrays import Floats, Ids, Matrix, Offsets
+from pyke.core.arrays import Floats, Ids, Matrix, Offsets, ranges
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore
 from pyke.graph.changes import remove_triples
@@ -66,6 +66,18 @@ class Evidence:
         """Which terms have a context at all."""
         return np.diff(self.contexts.offsets)[terms] > 0
 
+    def vectors_without(self, role: int, terms: Ids) -> tuple[Floats, NDArray[np.bool_]]:
+        """Vectors of some terms without their contexts in a role, and which have a context left."""
+        starts = self.contexts.offsets[:-1][terms]
+        sizes = self.contexts.offsets[1:][terms] - starts
+        at = ranges(starts, sizes)
+        owners = np.repeat(np.arange(len(terms)), sizes)
+        contexts, sigma = self.contexts.columns[at], self.contexts.values[at]
+        kept = self.context_roles[contexts] != role
+        owners = owners[kept]
+        vectors = self.mean_places(owners, contexts[kept], sigma[kept], len(terms))
+        return vectors, np.bincount(owners, minlength=len(terms)) > 0
+
     def mean_places(self, owners: Offsets, contexts: Ids, sigma: Floats, number: int) -> Floats:
         """Weighted mean of the places of some contexts for each of `number` owners.
 
@@ -103,15 +115,22 @@ def find_evidence(graph: Graph, config: Config, progress: Progress) -> Evidence:
         "Embedding the graph without its types, so that typed and untyped terms are compared alike."
     )
     typeless, _ = remove_triples(graph, stated, config.type_predicate, keep_all_terms=True)
-    config = replace(config, clusters=config.clusters or CLUSTERS)
-    embedding = embed_graph(typeless, config, progress)
-    return read_out(typeless, embedding.vectors, embedding.term_clusters, config)
+    return evidence_of(typeless, replace(config, clusters=config.clusters or CLUSTERS), progress)
+
+
+def evidence_of(graph: Graph, config: Config, progress: Progress) -> Evidence:
+    """Embed a graph, and place its terms at the mean of their contexts.
+
+    Triples that state types give contexts, but no roles.
+    """
+    embedding = embed_graph(graph, config, progress)
+    return read_out(graph, embedding.vectors, embedding.term_clusters, config)
 
 
 def read_out(graph: Graph, vectors: Floats, clusters: Ids, config: Config) -> Evidence:
     """Place contexts at the mean of their members, then terms at the mean of their contexts.
 
-    `graph` has no types. `clusters` has none, or one for each term, for the coarse contexts.
+    `clusters` has none, or one for each term, for the coarse contexts.
     """
     parts, roles = [context_similarities(graph, config.threads)], [context_roles(graph)]
     if len(clusters):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,9 +24,9 @@ from pyke.graph.roles import (
     have_type_predicate,
     occurrences,
 )
-from pyke.use.types.calibration import Like
-from pyke.use.types.predict import Predictor, prepare
-from pyke.use.types.votes import ClassVotes
+from pyke.use.types.calibration import Calibration, Like
+from pyke.use.types.predict import prepare
+from pyke.use.types.votes import ClassVotes, Queries, Voters
 
 MAX_SHARED = 20  # roles and contexts in an explanation
 TRIPLES_AT_ONCE = 1 << 18
@@ -186,8 +186,30 @@ def explain(
     predictor = prepare(e, own, mu, True, None, threads, progress)
     if own not in predictor.kinds.asked:
         return Explanation(e.terms[own], e.label(own), "no evidence", (), (), ())
-    voters = predictor.voters
-    query = voters.queries(np.array([own], np.int32))
+    kind, status = predictor.kinds.kind_of(own)
+
+    def votes(counted: ClassVotes) -> tuple[Vote, ...]:
+        classes = counted.classes.astype(np.int64)
+        stated = e.types[e.types[:, 0] == own, 1]
+        class_ids = predictor.voters.known.class_ids
+        kinds = np.full(len(classes), kind)
+        return vote_list(e, predictor.calibration, counted, classes, kinds, class_ids, stated)
+
+    query = predictor.voters.queries(np.array([own], np.int32))
+    name = status.name.lower().replace("_", " ")
+    return explain_query(e, predictor.voters, query, votes, name, progress)
+
+
+def explain_query(
+    e: Embedding,
+    voters: Voters,
+    query: Queries,
+    votes: Callable[[ClassVotes], tuple[Vote, ...]],
+    status: str,
+    progress: Progress,
+) -> Explanation:
+    """Explain the votes on one query."""
+    own = int(query.terms[0])
     counted, found = voters.votes(query, progress)
     neighbours = voters.known.subjects[found.ids[0]].tolist()
     own_contexts = _contexts_of(e, own)
@@ -199,8 +221,8 @@ def explain(
     return Explanation(
         e.terms[own],
         e.label(own),
-        predictor.kinds.kind_of(own)[1].name.lower().replace("_", " "),
-        _votes(e, own, predictor, counted),
+        status,
+        votes(counted),
         tuple(
             Voter(
                 e.terms[neighbour],
@@ -218,18 +240,20 @@ def explain(
     )
 
 
-def _votes(e: Embedding, own: int, predictor: Predictor, counted: ClassVotes) -> tuple[Vote, ...]:
-    """Classes by descending share of the votes."""
-    stated = set(e.types[e.types[:, 0] == own, 1].tolist())
-    kind, _ = predictor.kinds.kind_of(own)
-    classes = counted.classes.astype(np.int64)
-    confidences = predictor.calibration.confidences(
-        counted.shares, classes, np.full(len(classes), kind)
-    )
+def vote_list(
+    e: Embedding,
+    calibration: Calibration,
+    counted: ClassVotes,
+    classes: Numbers,
+    kinds: Numbers,
+    class_ids: Ids,
+    stated: Ids,
+) -> tuple[Vote, ...]:
+    """Votes by descending share. `classes` and `kinds` of each are those of the calibration."""
+    confidences = calibration.confidences(counted.shares, classes, kinds)
     found = []
-    for at in np.lexsort((classes, -counted.shares)).tolist():
-        share, class_ = float(counted.shares[at]), int(classes[at])
-        term = int(predictor.voters.known.class_ids[class_])
+    for at in np.lexsort((counted.classes, -counted.shares)).tolist():
+        share, term = float(counted.shares[at]), int(class_ids[counted.classes[at]])
         found.append(
             Vote(
                 e.terms[term],
@@ -237,7 +261,7 @@ def _votes(e: Embedding, own: int, predictor: Predictor, counted: ClassVotes) ->
                 int(counted.votes[at]),
                 share,
                 float(confidences[at]),
-                predictor.calibration.like(share, class_, kind),
+                calibration.like(share, int(classes[at]), int(kinds[at])),
                 term in stated,
             )
         )

@@ -18,7 +18,7 @@ from pyke.embedding.lookup import texts_at
 from pyke.errors import UsageError
 from pyke.use.types.calibration import Calibration
 from pyke.use.types.kinds import Kinds
-from pyke.use.types.write import is_iri, write_predictions
+from pyke.use.types.write import can_be_named, is_iri, write_predictions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,7 +188,7 @@ class Predictions:
         check_selection(min_confidence, precision)
         allowed = self.measured | unmeasured
         if precision is not None:
-            min_confidence = _threshold(self.confidences[allowed], precision)
+            min_confidence = threshold(self.confidences[allowed], precision)
         kept = np.flatnonzero(allowed & (self.confidences >= min_confidence))
         columns = ("subjects", "classes", "votes", "shares", "confidences", "measured")
         return replace(self, **{name: getattr(self, name)[kept] for name in columns})
@@ -222,10 +222,8 @@ class Predictions:
 
         Blank nodes have no IRI. Invalid IRIs come from tables, and from files with errors.
         """
-        used = np.unique(np.concatenate([self.subjects, self.classes]))
-        valid = np.zeros(len(self.embedding), bool)
-        valid[used] = [is_iri(term) for term in texts_at(self.embedding.terms, used)]
-        return valid[self.subjects] & valid[self.classes] & is_iri(self.type_predicate)
+        named = can_be_named(self.embedding.terms, self.subjects, self.classes)
+        return named & is_iri(self.type_predicate)
 
     @property
     def not_in_rdf(self) -> int:
@@ -310,7 +308,7 @@ def check_selection(min_confidence: float, precision: float | None) -> None:
             raise UsageError(f"`{name}` is {value}; it must be from 0 to 1")
 
 
-def _threshold(confidences: NDArray[np.float64], precision: float) -> float:
+def threshold(confidences: NDArray[np.float64], precision: float) -> float:
     """The lowest confidence so that this share of the predictions above is expected correct."""
     falling = -np.sort(-confidences)
     enough = np.cumsum(falling) >= precision * np.arange(1, len(falling) + 1)

@@ -154,6 +154,7 @@ class Voters:
     mu: int
     threads: int
     exact: bool | None = None
+    points: Floats | None = None  # vectors of the known subjects, if not those of the evidence
 
     @classmethod
     def of(
@@ -186,8 +187,9 @@ class Voters:
 
     def votes(self, queries: Queries, progress: Progress) -> tuple[ClassVotes, Neighbours]:
         """Votes of the μ nearest subjects of each query, and these neighbours."""
+        points = self.points
         found = nearest_of_many(
-            self.evidence.vectors[self.known.subjects],
+            self.evidence.vectors[self.known.subjects] if points is None else points,
             queries.vectors,
             self.mu,
             positions(queries.own, self.known.subjects),

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyoxigraph
+from numpy.typing import NDArray
 
+from pyke.core.arrays import Ids
 from pyke.core.files import check_output_file, write_stream
 from pyke.core.inputs import extension_of
 from pyke.core.tables import check_table, write_table
+from pyke.embedding.lookup import texts_at
 from pyke.errors import UsageError
+from pyke.graph.terms import Terms
 
 if TYPE_CHECKING:
     from pyke.use.types.predictions import Prediction, Predictions
@@ -35,21 +40,45 @@ _COLUMNS = {
 }
 
 
+class Statement(NamedTuple):
+    """A predicted triple, and its properties in Turtle."""
+
+    subject: str
+    predicate: str
+    object: str
+    figures: str
+
+    def triple(self) -> str:
+        """The triple in N-Triples, without the final dot."""
+        return f"<{self.subject}> <{self.predicate}> <{self.object}>"
+
+
 class Syntax(NamedTuple):
-    """How to write RDF: the beginning of the file, and the text of one prediction."""
+    """How to write RDF: the beginning of the file, and the text of one statement."""
 
     header: str
-    text: Callable[[Prediction, str], str]  # prediction, type predicate
+    text: Callable[[Statement], str]
 
 
 def write_predictions(
     predictions: Predictions, path: str | os.PathLike[str], force: bool = False
 ) -> None:
     """Write predictions as RDF or as a table; the extension determines the format."""
+    write_statements(path, _statements(predictions), _COLUMNS, predictions.blocks(), force)
+
+
+def write_statements(
+    path: str | os.PathLike[str],
+    statements: Iterable[Statement],
+    columns: Mapping[str, type],
+    blocks: Iterable[Mapping[str, Sequence[Any]]],
+    force: bool,
+) -> None:
+    """Write statements as RDF, or the blocks of columns as a table, as the extension says."""
     if syntax := syntax_of(path):
-        write_stream(path, _rdf(predictions, syntax), force)
+        write_stream(path, _rdf(statements, syntax), force)
     else:
-        write_table(path, _COLUMNS, predictions.blocks(), force)
+        write_table(path, columns, blocks, force)
 
 
 def check_target(path: str | os.PathLike[str], force: bool) -> None:
@@ -77,21 +106,26 @@ def is_iri(term: str) -> bool:
     return True
 
 
-def _rdf(predictions: Predictions, syntax: Syntax) -> Iterator[bytes]:
-    yield syntax.header.encode()
+def can_be_named(terms: Terms, *columns: Ids) -> NDArray[np.bool_]:
+    """In which rows all terms have valid IRIs, so that RDF files can contain them."""
+    used = np.unique(np.concatenate(columns))
+    valid = np.zeros(len(terms), bool)
+    valid[used] = [is_iri(term) for term in texts_at(terms, used)]
+    named: NDArray[np.bool_] = np.logical_and.reduce([valid[column] for column in columns])
+    return named
+
+
+def _statements(predictions: Predictions) -> Iterator[Statement]:
     predicate = predictions.type_predicate
-    chosen = np.flatnonzero(predictions.nameable)
-    for begin in range(0, len(chosen), PREDICTIONS_AT_ONCE):
-        some = predictions.rows(chosen[begin : begin + PREDICTIONS_AT_ONCE])
-        yield "".join(syntax.text(prediction, predicate) for prediction in some).encode()
+    for one in predictions.rows(np.flatnonzero(predictions.nameable)):
+        yield Statement(one.term, predicate, one.type, _figures(one))
 
 
-def _triple(prediction: Prediction, predicate: str) -> str:
-    return f"<{prediction.term}> <{predicate}> <{prediction.type}>"
-
-
-def _plain(prediction: Prediction, predicate: str) -> str:
-    return f"{_triple(prediction, predicate)} .\n"
+def _rdf(statements: Iterable[Statement], syntax: Syntax) -> Iterator[bytes]:
+    yield syntax.header.encode()
+    waiting = iter(statements)
+    while some := list(itertools.islice(waiting, PREDICTIONS_AT_ONCE)):
+        yield "".join(syntax.text(statement) for statement in some).encode()
 
 
 def _figures(prediction: Prediction) -> str:
@@ -103,18 +137,22 @@ def _figures(prediction: Prediction) -> str:
     )
 
 
-def _annotated(prediction: Prediction, predicate: str) -> str:
+def _plain(statement: Statement) -> str:
+    return f"{statement.triple()} .\n"
+
+
+def _annotated(statement: Statement) -> str:
     """RDF 1.2: the triple with an annotation."""
-    return f"{_triple(prediction, predicate)} {{| {_figures(prediction)} |}} .\n"
+    return f"{statement.triple()} {{| {statement.figures} |}} .\n"
 
 
-def _reified(prediction: Prediction, predicate: str) -> str:
+def _reified(statement: Statement) -> str:
     """RDF 1.1: the triple in a named graph, and a statement about it in the default graph."""
     return (
-        f"pyke:predicted {{ {_triple(prediction, predicate)} }}\n"
-        f"[] a rdf:Statement ; rdf:subject <{prediction.term}> ; rdf:predicate <{predicate}> ; "
-        f"rdf:object <{prediction.type}> ;\n"
-        f"    {_figures(prediction)} .\n"
+        f"pyke:predicted {{ {statement.triple()} }}\n"
+        f"[] a rdf:Statement ; rdf:subject <{statement.subject}> ; "
+        f"rdf:predicate <{statement.predicate}> ; rdf:object <{statement.object}> ;\n"
+        f"    {statement.figures} .\n"
     )
 
 

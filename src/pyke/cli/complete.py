@@ -1,0 +1,309 @@
+"""`pyke complete`: predict missing facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pyke.cli import terminal
+from pyke.cli.names import context_text, short_names
+from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
+from pyke.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from pyke.embedding.embedding import Embedding
+    from pyke.use.facts.explain import Candidate, FactExplanation
+    from pyke.use.facts.facts import Facts
+
+SHOWN_PREDICATES = 20
+SHOWN_CANDIDATES = 10
+
+
+_Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Write the facts as .nt, as .ttl or .trig with confidence, or as a table: "
+        ".csv, .tsv, .jsonl, .parquet.",
+    ),
+]
+_Predicates = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Only this predicate; repeat the option for more. [all]"),
+]
+_MinConfidence = Annotated[
+    float | None, typer.Option(help="Skip facts with a lower confidence. [0.9]")
+]
+_Precision = Annotated[
+    float | None,
+    typer.Option(help="Instead: the most facts with this expected precision."),
+]
+_Mu = Annotated[
+    int | None, typer.Option(help="Number of neighbours that vote (μ). [20, if there are as many]")
+]
+_Explain = Annotated[
+    str | None, typer.Option(metavar="TERM", help="Explain the predicted facts of one term.")
+]
+_Suggest = Annotated[
+    str | None,
+    typer.Option(metavar="TERM", help="List the predicates that a term lacks and its like have."),
+]
+_Exact = Annotated[bool, typer.Option("--exact", help="Exact neighbours, also on large graphs.")]
+
+
+def complete(
+    directory: Directory,
+    output: _Output = None,
+    predicates: _Predicates = None,
+    min_confidence: _MinConfidence = None,
+    precision: _Precision = None,
+    mu: _Mu = None,
+    explain: _Explain = None,
+    suggest: _Suggest = None,
+    prefix: Prefixes = None,
+    exact: _Exact = False,
+    threads: Threads = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Predict facts that entities lack though their like have them, and write them as RDF."""
+    from pyke.embedding.embedding import load
+    from pyke.embedding.lookup import parse_prefixes
+    from pyke.errors import UsageError
+    from pyke.use.facts.complete import complete as predict
+    from pyke.use.facts.complete import find_predicates
+    from pyke.use.types.write import check_target
+
+    if min_confidence is not None and precision is not None:
+        raise UsageError("use either `min_confidence` or `precision`")
+    if explain is not None and suggest is not None:
+        raise UsageError("use either `explain` or `suggest`")
+    if output and (explain is not None or suggest is not None):
+        raise UsageError("`explain` and `suggest` print to the terminal; omit `output`")
+    embedding = load(directory)
+    prefixes = parse_prefixes(prefix or [])
+    chosen = find_predicates(embedding, predicates or None, prefixes)
+    names = None if chosen is None else [_written(embedding, one) for one in chosen]
+    if (asked := explain if suggest is None else suggest) is not None:
+        term = _written(embedding, embedding.lookup(prefixes).find(asked))
+        if suggest is not None:
+            _suggest(embedding, term, mu, threads, as_json)
+        else:
+            _explain(embedding, term, names, mu, threads, as_json)
+        return
+    if output:  # before the work
+        check_target(output, force)
+    with terminal.ShownProgress() as progress:
+        found = predict(
+            embedding,
+            names,
+            mu=mu,
+            min_confidence=0.9 if min_confidence is None else min_confidence,
+            precision=precision,
+            exact=exact or None,
+            threads=threads,
+            progress=progress,
+        )
+        if output:
+            found.write(output, force)
+        if str(output) == "-":
+            progress.note("\n".join(_sentences(found, output)))
+    if str(output) == "-":
+        return
+    if as_json:
+        terminal.print_json({"output": output and str(output), **found.as_dict()})
+    else:
+        _show(found, output)
+
+
+def _written(embedding: Embedding, term: int) -> str:
+    """A term so that it is found again, whatever its name."""
+    text = embedding.terms[term]
+    return text if text.startswith("_:") else f"<{text}>"
+
+
+def _show(found: Facts, output: Path | None) -> None:
+    every = found.by_predicate()
+    names = short_names({one.predicate: one.label for one in every})
+    offered = [one for one in every if one.facts]
+    rows = [
+        (
+            names[one.predicate],
+            f"{one.lacking:,}",
+            _share(one.precision),
+            _share(one.recall),
+            f"{one.facts:,}",
+        )
+        for one in offered
+    ]
+    title = f"Facts with a confidence of {found.min_confidence:.2f} and more"
+    columns = ("predicate", "lack it", "precision", "recall", "facts")
+    _print_some(columns, rows, right=(1, 2, 3, 4), title=title)
+    terminal.say(
+        "lack it: entities without the predicate, though their like have it. Precision and recall "
+        "were measured on withheld facts. Whether an entity has any object cannot be measured.\n",
+        dim=True,
+    )
+    others = [
+        (names[one.predicate], f"{one.subjects:,}", f"{one.lacking:,}", str(one.reason))
+        for one in every
+        if not one.facts
+    ]
+    headers = ("predicate", "subjects", "lack it", "reason")
+    _print_some(headers, others, right=(1, 2), title="Predicates without facts")
+    for line in _sentences(found, output):
+        terminal.say(line)
+
+
+def _print_some(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], title: str
+) -> None:
+    """Print the first rows of a table; none if it is empty."""
+    if rows:
+        print_table(columns, rows[:SHOWN_PREDICATES], right=right, title=title)
+    if len(rows) > SHOWN_PREDICATES:
+        terminal.say(f"{len(rows) - SHOWN_PREDICATES:,} more predicates: see --json.\n", dim=True)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _sentences(found: Facts, output: Path | None) -> list[str]:
+    from pyke.use.types.write import syntax_of
+
+    skipped = found.not_in_rdf if output and syntax_of(output) else 0
+    what = f"{len(found) - skipped:,} facts"
+    to_file = output and str(output) != "-"
+    line = f"Wrote {what} to {output}." if to_file else f"Predicted {what}."
+    line += f" {found.entities:,} entities were examined."
+    if len(found):
+        line += f" Expected precision: {found.expected_right:.1%}."
+    else:
+        line += " No fact reached the confidence."
+    lines = [line]
+    if skipped:
+        lines.append(
+            f"{skipped:,} facts were skipped: RDF files cannot name their blank nodes or "
+            "invalid IRIs. A table has them all."
+        )
+    return lines
+
+
+def _suggest(
+    embedding: Embedding, term: str, mu: int | None, threads: int | None, as_json: bool
+) -> None:
+    from pyke.use.facts.suggest import suggest
+
+    with terminal.ShownProgress() as progress:
+        found = suggest(embedding, term, mu=mu, threads=threads, progress=progress)
+    if as_json:
+        terminal.print_json(found.as_dict())
+        return
+    terminal.say(f"{found.label or ''} <{found.term}>\n".strip())
+    if not found.predicates:
+        terminal.say("No suggestion: its nearest entities have no other predicates.")
+        return
+    names = short_names({one.predicate: one.label for one in found.predicates})
+    rows = [
+        (names[one.predicate], f"{one.votes} of {found.mu}", f"{one.likelihood:.3f}")
+        for one in found.predicates
+    ]
+    title = "Predicates that it lacks"
+    print_table(("predicate", "its like have it", "likelihood"), rows, right=(1, 2), title=title)
+    terminal.say(
+        "likelihood: the measured share of entities with such neighbours that have the predicate "
+        "in the graph.",
+        dim=True,
+    )
+
+
+def _explain(
+    embedding: Embedding,
+    term: str,
+    predicates: list[str] | None,
+    mu: int | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    from pyke.use.facts.explain import explain_facts
+
+    with terminal.ShownProgress() as progress:
+        found = explain_facts(
+            embedding, term, predicates, mu=mu, threads=threads, progress=progress
+        )
+    if as_json:
+        terminal.print_json([one.as_dict() for one in found])
+        return
+    if not found:
+        terminal.say("No prediction: it lacks no predicate that its like have.")
+    for one in found:
+        _show_explanation(one)
+
+
+def _show_explanation(found: FactExplanation) -> None:
+    names = _names_in(found)
+    terminal.say(f"{found.label or ''} <{found.term}> {names[found.predicate]}\n".strip())
+    if found.likelihood is not None:
+        terminal.say(
+            f"{found.likelihood:.1%} of the entities like it have {names[found.predicate]}."
+        )
+    candidates = [
+        (
+            names[one.object],
+            f"{one.votes} of {len(found.voters)}",
+            "" if one.link is None else f"{_link(one, names)} ({one.link.strength:.3f})",
+            f"{one.confidence:.3f}",
+            "stated in the graph" if one.stated else _measured(one),
+        )
+        for one in found.candidates[:SHOWN_CANDIDATES]
+    ]
+    headers = ("object", "votes", "link (strength)", "confidence", "correct among such predictions")
+    print_table(headers, candidates, right=(1, 3), title="Objects")
+    voters = [
+        (
+            names[one.term],
+            f"{one.distance:.3f}",
+            f"{one.weight:.3f}",
+            str(one.shared),
+            ", ".join(names[object_] for object_ in one.types),
+        )
+        for one in found.voters
+    ]
+    headers = ("neighbour", "distance", "weight", "shared", "objects")
+    title = "Nearest subjects; those that share a predicate on the same side vote"
+    print_table(headers, voters, right=(1, 2, 3), title=title)
+    shared = [(context_text(one, names), str(one.voters), f"{one.terms:,}") for one in found.shared]
+    title = "What it shares with them, the most specific first"
+    print_table(("shared", "neighbours", "terms that have it"), shared, right=(1, 2), title=title)
+
+
+def _link(candidate: Candidate, names: Mapping[str, str]) -> str:
+    link = candidate.link
+    if link is None:
+        return ""
+    name = names[link.predicate]
+    return f"{name} → it" if link.is_subject else f"it → {name}"
+
+
+def _measured(candidate: Candidate) -> str:
+    """Measured predictions that the confidence comes from, the most similar ones first."""
+    object_, predicate, every = (
+        f"{one.right:,} of {one.made:,}" for one in reversed(candidate.alike)
+    )
+    return f"{object_} same object; {predicate} same predicate; {every} all"
+
+
+def _names_in(found: FactExplanation) -> dict[str, str]:
+    """Short names of all terms in an explanation."""
+    labels: dict[str, str | None] = {one: None for voter in found.voters for one in voter.types}
+    labels |= {one.object: one.label for one in found.candidates}
+    labels |= {one.term: one.label for one in found.voters}
+    labels |= {one.other: one.label for one in found.shared if one.other is not None}
+    labels |= {one.link.predicate: None for one in found.candidates if one.link}
+    labels |= {one.predicate: None for one in found.shared}
+    return short_names(labels | {found.predicate: found.predicate_label})

@@ -1,0 +1,293 @@
+"""Predicted facts: the result of complete.py."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyke.core.arrays import Ids
+from pyke.core.notebook import data_frame, html_table
+from pyke.embedding.embedding import Embedding
+from pyke.embedding.lookup import texts_at
+from pyke.use.facts.trial import Outcome, Trial
+from pyke.use.types.predictions import PREDICTIONS_AT_ONCE, SHOWN, check_selection, threshold
+from pyke.use.types.write import Statement, can_be_named, write_statements
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MIN_SUBJECTS = 10  # of a predicate that can be predicted
+_COLUMNS = {
+    "term": str,
+    "label": str,
+    "predicate": str,
+    "object": str,
+    "object_label": str,
+    "votes": int,
+    "share": float,
+    "link": float,
+    "confidence": float,
+    "likelihood": float,
+}
+
+
+_ARRAYS = (
+    "subjects", "predicates", "objects", "votes", "shares", "links", "confidences", "likelihoods",
+)  # fmt: skip
+
+
+class Reason(StrEnum):
+    """Why no facts of a predicate are offered."""
+
+    LITERALS = "all objects are literals"
+    FEW = f"fewer than {MIN_SUBJECTS} subjects"
+    DIFFERENT = "all objects are different"
+    NOBODY = "nobody lacks it whose like have it"
+    UNSURE = "no fact reaches the confidence"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One predicted fact."""
+
+    term: str
+    label: str | None
+    predicate: str
+    object: str
+    object_label: str | None
+    votes: int  # neighbours with this object
+    share: float  # of the weight of all neighbours
+    link: float  # strength of another predicate that links term and object; 0 without
+    confidence: float  # that the object is correct, if the term has the predicate
+    likelihood: float  # that a term like this has the predicate in the graph
+
+
+@dataclass(frozen=True)
+class Studied:
+    """A predicate of the graph, and whom it was predicted for."""
+
+    term: int
+    predicate: int  # position in `graph.predicates`
+    subjects: int
+    asked: int  # entities that lack it though their like have it
+    functional: bool  # subjects have one object, so that at most one is predicted
+    refused: Reason | None
+
+
+@dataclass(frozen=True)
+class CompletedPredicate:
+    """A predicate: what was measured, and what is offered."""
+
+    predicate: str
+    label: str | None
+    subjects: int
+    lacking: int  # entities that lack it though their like have it
+    functional: bool
+    tested: int  # withheld facts
+    precision: float | None  # of the predicted facts with the confidence, on withheld subjects
+    recall: float | None  # share of the withheld facts that were predicted with the confidence
+    top1: float | None  # share of the likely withheld subjects whose first object is correct
+    facts: int  # offered
+    reason: Reason | None  # why none is
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """Predicted facts, by subject, predicate and descending confidence."""
+
+    embedding: Embedding
+    subjects: Ids
+    predicates: Ids  # term ids
+    objects: Ids
+    votes: Ids
+    shares: NDArray[np.float64]
+    links: NDArray[np.float64]
+    confidences: NDArray[np.float64]
+    likelihoods: NDArray[np.float64]
+    min_confidence: float
+    entities: int  # that were examined
+    studied: tuple[Studied, ...]
+    trial: Trial
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+    def __iter__(self) -> Iterator[Fact]:
+        return self.rows(np.arange(len(self)))
+
+    def __getitem__(self, at: int) -> Fact:
+        return next(self.rows(np.array([range(len(self))[at]])))
+
+    def __repr__(self) -> str:
+        expected = f"; {self.expected_right:.1%} are expected to be correct" if len(self) else ""
+        return (
+            f"<Facts: {len(self):,} of {len(np.unique(self.subjects)):,} subjects and "
+            f"{len(np.unique(self.predicates)):,} predicates{expected}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the first facts."""
+        rows = [
+            (
+                one.label or one.term,
+                one.predicate,
+                one.object_label or one.object,
+                one.votes,
+                f"{one.confidence:.3f}",
+                f"{one.likelihood:.3f}",
+            )
+            for one in self.rows(np.arange(min(SHOWN, len(self))))
+        ]
+        headers = ["term", "predicate", "object", "votes", "confidence", "likelihood"]
+        return html_table(headers, rows, title=repr(self), more=len(self) - SHOWN)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each fact.
+
+        The columns are those of a Fact: term, label, predicate, object, object_label, votes, share,
+        link, confidence and likelihood.
+        """
+        return data_frame(self._columns(np.arange(len(self))))
+
+    def rows(self, chosen: NDArray[np.integer]) -> Iterator[Fact]:
+        """Facts at some positions, in this order."""
+        for block in self.blocks(chosen):
+            for row in zip(*block.values(), strict=True):
+                yield Fact(*row)
+
+    def blocks(self, chosen: NDArray[np.integer] | None = None) -> Iterator[dict[str, list[Any]]]:
+        """Columns of many facts at a time, named as the fields of a Fact."""
+        chosen = np.arange(len(self)) if chosen is None else chosen
+        return (
+            self._columns(chosen[begin : begin + PREDICTIONS_AT_ONCE])
+            for begin in range(0, len(chosen), PREDICTIONS_AT_ONCE)
+        )
+
+    def _columns(self, at: NDArray[np.integer]) -> dict[str, list[Any]]:
+        terms, lookup = self.embedding.terms, self.embedding.lookup()
+        subjects, objects = self.subjects[at], self.objects[at]
+        return {
+            "term": texts_at(terms, subjects),
+            "label": lookup.labels_of(subjects),
+            "predicate": texts_at(terms, self.predicates[at]),
+            "object": texts_at(terms, objects),
+            "object_label": lookup.labels_of(objects),
+            "votes": self.votes[at].tolist(),
+            "share": self.shares[at].tolist(),
+            "link": self.links[at].tolist(),
+            "confidence": self.confidences[at].tolist(),
+            "likelihood": self.likelihoods[at].tolist(),
+        }
+
+    def select(self, min_confidence: float = 0.9, precision: float | None = None) -> Facts:
+        """The facts with at least this confidence, or as many as this precision allows.
+
+        Parameters
+        ----------
+        min_confidence
+            Drop facts with a lower confidence, from 0 to 1.
+        precision
+            Instead: keep as many facts as possible while this share of them is expected to be
+            correct.
+        """
+        check_selection(min_confidence, precision)
+        if precision is not None:
+            min_confidence = threshold(self.confidences, precision)
+        kept = np.flatnonzero(self.confidences >= min_confidence)
+        rows = {name: getattr(self, name)[kept] for name in _ARRAYS}
+        return replace(self, **rows, min_confidence=max(min_confidence, self.min_confidence))
+
+    @property
+    def expected_right(self) -> float:
+        """The share of these facts that is expected to be correct, if subjects have objects."""
+        return float(self.confidences.mean()) if len(self) else 0.0
+
+    @cached_property
+    def nameable(self) -> NDArray[np.bool_]:
+        """Which facts RDF files can contain: all three terms have valid IRIs."""
+        return can_be_named(self.embedding.terms, self.subjects, self.predicates, self.objects)
+
+    @property
+    def not_in_rdf(self) -> int:
+        """Number of facts with blank nodes or invalid IRIs: only tables contain them."""
+        return int((~self.nameable).sum())
+
+    def by_predicate(self) -> list[CompletedPredicate]:
+        """All predicates: those with the most offered facts first, then by subjects."""
+        offered = np.bincount(self.predicates, minlength=len(self.embedding))
+        made, right = self.trial.confidences.counts(self.min_confidence, len(self.embedding))
+        found = [
+            self._completed(one, int(made[one.predicate]), int(right[one.predicate]),
+                            int(offered[one.term]))
+            for one in self.studied
+        ]  # fmt: skip
+        return sorted(found, key=lambda one: (-one.facts, -one.subjects, one.predicate))
+
+    def _completed(self, one: Studied, made: int, right: int, offered: int) -> CompletedPredicate:
+        outcome = self.trial.outcomes.get(one.predicate, Outcome())
+        reason = one.refused
+        if reason is None and not offered:
+            reason = Reason.UNSURE if one.asked else Reason.NOBODY
+        return CompletedPredicate(
+            self.embedding.terms[one.term],
+            self.embedding.label(one.term),
+            one.subjects,
+            one.asked,
+            one.functional,
+            outcome.facts,
+            right / made if made else None,
+            right / outcome.facts if outcome.facts else None,
+            outcome.first_right / outcome.likely if outcome.likely else None,
+            offered,
+            reason,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Summary for JSON, without the single facts."""
+        confidences = self.trial.confidences
+        return {
+            "facts": len(self),
+            "subjects": len(np.unique(self.subjects)),
+            "entities": self.entities,
+            "not_in_rdf": self.not_in_rdf,
+            "expected_right": self.expected_right,
+            "min_confidence": self.min_confidence,
+            "mu": confidences.voted.mu,
+            "predicates": [asdict(one) for one in self.by_predicate()],
+            "calibration": {
+                "subjects": confidences.voted.measured.subjects,
+                "facts": confidences.voted.measured.types,
+                "votes": [asdict(level) for level in confidences.voted.levels()],
+                "links": [asdict(level) for level in confidences.linked.levels()],
+            },
+        }
+
+    def write(self, path: str | os.PathLike[str], force: bool = False) -> None:
+        """Write the facts as RDF or as a table; the extension determines the format.
+
+        Parameters
+        ----------
+        path
+            A file with the extension .nt, .ttl or .trig (RDF; the last two with confidence), or
+            .csv, .tsv, .jsonl or .parquet (tables). All but .parquet can be followed by .gz or
+            another compression.
+        force
+            Replace an existing file.
+        """
+        write_statements(path, self._statements(), _COLUMNS, self.blocks(), force)
+
+    def _statements(self) -> Iterator[Statement]:
+        for one in self.rows(np.flatnonzero(self.nameable)):
+            figures = (
+                f"pyke:confidence {one.confidence:.4f} ; pyke:votes {one.votes} ; "
+                f"pyke:share {one.share:.4f} ; pyke:link {one.link:.4f} ; "
+                f"pyke:likelihood {one.likelihood:.4f}"
+            )
+            yield Statement(one.term, one.predicate, one.object, figures)
