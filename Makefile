@@ -14,7 +14,9 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 SHARE ?= 1
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-.PHONY: demo test coverage fuzz faults browser lint docs bench baselines tools release clean
+.PHONY: package demo test coverage fuzz faults browser lint docs bench baselines tools release clean
+
+package: $(PACKAGE)
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py

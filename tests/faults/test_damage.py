@@ -32,7 +32,7 @@ from pyke.errors import DamagedStore, PykeError
 from pyke.use.types.evidence import find_evidence
 from pyke.use.types.votes import TypeTable, Voters, require_classes
 
-PER_PROCESS = 250
+PER_PROCESS = 100
 TESTS = Path(__file__).parents[1]
 GRAPH = crafts(8) + "".join(
     f'<http://e/baker/{m}> <{LABEL}> "Bäcker {m}"@de ; <http://e/p> _:b{m} .\n' for m in range(8)
@@ -212,7 +212,7 @@ def check_forgeries(saved: Path, copy: Path, seed: str, number: int) -> None:
 def test_forgeries_do_not_crash(
     saved: Path, tmp_path: Path, rng: random.Random, figure: Figure
 ) -> None:
-    mutants = times(500, 20_000)
+    mutants = times(200, 20_000)
     for batch in range(mutants // PER_PROCESS):
         seed = f"{rng.random()} {batch}"
         process = call(check_forgeries, saved, tmp_path / str(batch), seed, PER_PROCESS)
@@ -225,7 +225,7 @@ def test_kernels_stay_within_bounds_on_forgeries(
     saved: Path, tmp_path: Path, rng: random.Random, figure: Figure
 ) -> None:
     """Without the compiler, kernels run in Python: an index that is too large raises IndexError."""
-    mutants = times(150, 5000)
+    mutants = times(30, 5000)
     code = (
         "from pathlib import Path; from faults.test_damage import check_forgeries; "
         f"check_forgeries(Path({str(saved)!r}), Path({str(tmp_path / 'x')!r}), "
