@@ -8,10 +8,12 @@ exists, it is positive and equal to σ[y][x].
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from itertools import combinations
 
@@ -191,6 +193,119 @@ def may_repel(
     """Whether `chosen` is a valid N(x): `wanted` particles with σ = 0, or all there are."""
     eligible = set(range(particles)) - set(similar) - {x}
     return set(chosen) <= eligible and len(set(chosen)) == len(chosen) == min(wanted, len(eligible))
+
+
+# --------------------------------------------------------------------------------------------------
+# Literals as contexts
+# --------------------------------------------------------------------------------------------------
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+DECIMALS = ("integer", "decimal", "double", "int", "nonNegativeInteger")
+DATES = ("date", "dateTime", "gYear", "gYearMonth")
+Feature = tuple[object, ...]  # kind, predicate, content
+_WORD = re.compile("[0-9A-Za-z\u00c0-\u1fff\u2070-\u2fff\u3040-\U0010ffff]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
+_DATE = re.compile(
+    r"(-?[0-9]{4,9})(?:-([0-9]{2})(?:-([0-9]{2})(?:T([0-9]{2}):([0-9]{2}):([0-9]{2}(?:[.][0-9]+)?))?)?)?"
+    r"(Z|[+-][0-9]{2}:[0-9]{2})?"
+)
+_SPACES = "".join(map(chr, range(33)))
+_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})|\\(.)")
+
+
+def parts_of(literal: str) -> tuple[str, str]:
+    """The text of a literal, and its language or datatype; none for strings."""
+    quoted, kind = literal[: literal.rindex('"') + 1], literal[literal.rindex('"') + 1 :]
+    letters = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
+
+    def meant(escape: re.Match[str]) -> str:
+        code = escape[1] or escape[2]
+        return chr(int(code, 16)) if code else letters.get(escape[3], escape[3])
+
+    kind = kind.lower() if kind.startswith("@") else kind[3:-1]
+    return _ESCAPE.sub(meant, quoted[1:-1]), "" if kind == f"{XSD}string" else kind
+
+
+def words_of(text: str) -> list[str]:
+    """The first 64 different words of 2 to 64 bytes; only ASCII letters become small ones."""
+    found = []
+    for word in _WORD.findall(text):
+        small = "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in word)
+        if 2 <= len(small.encode()) <= 64 and small not in found:
+            found.append(small)
+    return found[:64]
+
+
+def number_of(text: str) -> Fraction | None:
+    """The value of a decimal number, or None. A float64 has to hold it; tiny ones are 0."""
+    match = _NUMBER.fullmatch(text.strip(_SPACES))
+    value = Fraction(match[0]) if match else None
+    if value is None or abs(value) >= 2**1024:
+        return None
+    return value if abs(value) > 1e-300 else Fraction(0)
+
+
+def seconds_of(text: str) -> Fraction | None:
+    """Seconds of a date in the Gregorian calendar, or None. Any month may have 31 days."""
+    match = _DATE.fullmatch(text.strip(_SPACES))
+    if not match:
+        return None
+    year, month, day = int(match[1]), int(match[2] or 1), int(match[3] or 1)
+    hours, minutes, rest = int(match[4] or 0), int(match[5] or 0), Fraction(match[6] or 0)
+    zone = match[7] if match[7] and match[7] != "Z" else "+00:00"
+    east = (60 * int(zone[1:3]) + int(zone[4:])) * (-1 if zone[0] == "-" else 1)
+    if not (1 <= month <= 12 and 1 <= day <= 31 and hours <= 24 and minutes < 60 and rest < 61):
+        return None
+    if int(zone[1:3]) > 14 or int(zone[4:]) > 59:
+        return None
+    days = date(2000 + year % 400, month, 1).toordinal() + year // 400 * 146097 + day - 1
+    return 86400 * days + 3600 * hours + 60 * minutes + rest - 60 * east
+
+
+def literal_features(
+    triples: Iterable[Triple], kinds: Collection[str], terms: Collection[str], bins: int = 16
+) -> set[tuple[str, Feature]]:
+    """(subject, feature) for all literals of terms, also features of a single subject."""
+    found: set[tuple[str, Feature]] = set()
+    numbers: dict[tuple[str, bool], set[tuple[Fraction, str]]] = {}
+    for s, p, literal in triples:
+        if not is_literal(literal) or s not in terms:
+            continue
+        text, kind = parts_of(literal)
+        decimal, dated = (kind in {XSD + name for name in names} for names in (DECIMALS, DATES))
+        if "values" in kinds:
+            found.add((s, ("value", p, text, kind)))
+        if "words" in kinds and not decimal and not dated:
+            found |= {(s, ("word", p, word)) for word in words_of(text)}
+        value = number_of(text) if decimal else seconds_of(text) if dated else None
+        if "numbers" in kinds and value is not None:
+            numbers.setdefault((p, decimal), set()).add((value, s))
+    for (p, decimal), pairs in numbers.items():
+        smallest: dict[int, Fraction] = {}
+        for value, s in sorted(pairs):
+            smaller = sum(other < value for other, _ in pairs)
+            number = bins * smaller // len(pairs)
+            found.add((s, ("range", p, decimal, smallest.setdefault(number, value))))
+    return found
+
+
+def members_of(found: Iterable[tuple[str, Feature]]) -> dict[Feature, set[str]]:
+    """The subjects of each feature that at least two subjects share."""
+    members: dict[Feature, set[str]] = {}
+    for s, feature in found:
+        members.setdefault(feature, set()).add(s)
+    return {feature: subjects for feature, subjects in members.items() if len(subjects) > 1}
+
+
+def literal_similarities(members: dict[Feature, set[str]]) -> dict[tuple[str, Feature], np.float32]:
+    """σ of a subject and a shared feature, over all pairs of these."""
+    of_term = Counter(s for subjects in members.values() for s in subjects)
+    found = {
+        (s, feature): ppmi(1, of_term[s], len(subjects), of_term.total())
+        for feature, subjects in members.items()
+        for s in subjects
+    }
+    return {pair: sigma for pair, sigma in found.items() if sigma > 0}
 
 
 # --------------------------------------------------------------------------------------------------

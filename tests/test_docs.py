@@ -245,6 +245,7 @@ def test_the_page_of_settings_has_them_all_with_their_defaults() -> None:
     words = {
         "format": "by extension",
         "base": "none",
+        "literals": "none",
         "type_predicate": "rdf:type",
         "threads": "all cores",
         "memory": "unlimited",

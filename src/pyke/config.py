@@ -110,6 +110,10 @@ class Config:
     count_literals: bool = _setting(
         False, READING, "Count triples with literals for their subjects and predicates."
     )
+    literals: str = _setting(
+        "", READING, "Literals as contexts: values, words, numbers, or several with commas.",
+        parts=("values", "words", "numbers"), default_text="none",
+    )  # fmt: skip
     type_predicate: str = _setting(
         RDF_TYPE, READING, "IRI of the predicate that states types.", default_text="rdf:type"
     )
@@ -129,7 +133,10 @@ class Config:
         if self.repellers is None:  # in a preset: as many as springs
             object.__setattr__(self, "repellers", self.k)
         for setting in SETTINGS:
-            setting.check(getattr(self, setting.name))
+            setting.check(value := getattr(self, setting.name))
+            if setting.parts:  # in the same order, however they were written
+                given = [part for part in setting.parts if part in _split(value)]
+                object.__setattr__(self, setting.name, ",".join(given))
         if self.threads == 0:
             object.__setattr__(self, "threads", core_count())
 
@@ -204,6 +211,7 @@ class Setting:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()  # any of them, separated by commas
     is_size: bool = False  # may be written like 8GB
     paper: Any = _SAME  # value in the preset `paper`
     default_text: str = ""
@@ -222,8 +230,8 @@ class Setting:
     @property
     def shown_bounds(self) -> str:
         """The allowed values as people read them."""
-        if self.choices:
-            return " or ".join(self.choices)
+        if self.choices or self.parts:
+            return " or ".join(self.choices) or ", ".join(self.parts)
         if self.minimum is None:
             return ""
         if self.maximum is None:
@@ -243,6 +251,8 @@ class Setting:
         }[self.kind]
         if valid and self.choices:
             valid, wanted = value in self.choices, f"one of: {', '.join(self.choices)}"
+        if valid and self.parts:
+            valid, wanted = _split(value) <= {*self.parts}, f"some of: {', '.join(self.parts)}"
         if valid and self.minimum is not None:
             above = self.maximum is not None and value > self.maximum
             valid, wanted = value >= self.minimum and not above, self.shown_bounds
@@ -273,6 +283,11 @@ PRESETS: dict[str, dict[str, Any]] = {
     # One simulation.
     "fast": {"clusters": 0},
 }
+
+
+def _split(value: str) -> set[str]:
+    """The parts of a value with commas; spaces around them do not count."""
+    return {part.strip() for part in value.split(",")} if value.strip() else set()
 
 
 def _as_toml(value: Any) -> str:

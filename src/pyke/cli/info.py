@@ -23,6 +23,9 @@ def info(inputs: Inputs, settings: Settings, as_json: AsJson = False) -> None:
         show_census(census)
 
 
+_ONLY_IF_ANY = ("files_passed_over", "features")
+
+
 def show_census(census: dict[str, Any]) -> None:
     """Print what was read and what was skipped."""
     counted = census["triples"] + census["duplicates"] + census["triple_terms"]
@@ -41,11 +44,12 @@ def show_census(census: dict[str, Any]) -> None:
         ("terms that occur only with literals, skipped", "terms_only_with_literals"),
         ("typed subjects (|S|)", "typed_subjects"),
         ("classes (|C|)", "classes"),
+        ("features of literals", "features"),
     ]
     shown = [
-        (title, f"{census[key]:,}")
+        (title, f"{census.get(key, 0):,}")
         for title, key in rows
-        if census[key] or (not title.startswith(" ") and key != "files_passed_over")
+        if census.get(key) or not (title.startswith(" ") or key in _ONLY_IF_ANY)
     ]
     print_table(("input", "count"), shown, right=(1,))
     terminal.show_skipped(census["first_errors"])

@@ -66,3 +66,31 @@ class Repellers:
 
 
 BLOCK_ROWS = 512
+
+
+class GrowingArray:
+    """An array that grows at its end, in place where the operating system allows it."""
+
+    def __init__(self, dtype: Any, columns: int = 0) -> None:
+        self._shape = (columns,) if columns else ()
+        self.array: NDArray[Any] = np.empty((1024, *self._shape), dtype)
+        self.used = 0
+
+    def reserve(self, more: int) -> NDArray[Any]:
+        """The array, enlarged to hold `more` rows after the used ones."""
+        needed = self.used + more
+        if needed > len(self.array):
+            self.array.resize((max(needed, len(self.array) * 3 // 2), *self._shape), refcheck=False)
+        return self.array
+
+    def take(self, count: int) -> NDArray[Any]:
+        """The next `count` rows, for the caller to fill."""
+        room = self.reserve(count)[self.used : self.used + count]
+        self.used += count
+        return room
+
+    def finish(self) -> NDArray[Any]:
+        """The used rows; the object is empty afterwards."""
+        array, self.array = self.array, np.empty((0, *self._shape), self.array.dtype)
+        array.resize((self.used, *self._shape), refcheck=False)
+        return array

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.core.arrays import Bytes, Ids, Offsets
+from pyke.core.arrays import Bytes, Offsets
 
 _ROWS_AT_ONCE = 1 << 16  # temporary arrays stay in the cache
 _BYTES_AT_ONCE = 1 << 20
@@ -44,7 +44,7 @@ def check_offsets(offsets: Offsets, end: int, distinct: bool = False) -> None:
     check(ascending.all(), "must ascend")
 
 
-def check_sorted(*columns: Ids, distinct: bool = False) -> None:
+def check_sorted(*columns: NDArray[Any], distinct: bool = False) -> None:
     """Rows of columns ascend; the first column counts most."""
     for begin in range(0, len(columns[0]) - 1, _ROWS_AT_ONCE):
         equal: Any = True

@@ -37,6 +37,8 @@ VECTOR_KERNELS = (
     "core/random.py",
     "read/_characters.py",
     "read/_scanners.py",
+    "read/_numbers.py",
+    "read/_literals.py",
     "read/_kernels.py",
     "graph/_kernels.py",
     "graph/batches.py",

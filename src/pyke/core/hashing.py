@@ -51,6 +51,12 @@ def hash_bytes(text: Bytes, start: int, stop: int, seed: np.uint64) -> np.uint64
 
 
 @kernel
+def combine(first: np.uint64, second: np.uint64) -> np.uint64:
+    """Two uint64 → the hash of the ordered pair."""
+    return mix(np.uint64(first) ^ mix(np.uint64(second) + FNV))
+
+
+@kernel
 def same_bytes(a: Bytes, i: int, b: Bytes, j: int, length: int) -> bool:
     """Whether a[i : i + length] equals b[j : j + length]."""
     # Unsigned indices (Numba checks signed ones for wraparound) and no early exit let the compiler

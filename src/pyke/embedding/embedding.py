@@ -374,6 +374,12 @@ class Embedding(TermVectors):
         }
         if len(self.term_clusters):
             contents["clusters.npy"] = self.term_clusters
+        if len(self.features):
+            contents |= {
+                "features.npy": self.features.rows,
+                "feature_keys.npy": self.features.keys,
+                "feature_bins.npy": self.features.bins,
+            }
         manifest = {key: value for key, value in self.manifest.items() if key != "files"}
         store.save(Path(path), contents, manifest, force)
 

@@ -48,7 +48,16 @@ def graph_of(embedding: TermVectors) -> Graph:
     positions[predicates] = np.arange(len(predicates), dtype=np.int32)
     census = _census(e.manifest)
     return Graph(
-        e.terms, subjects, positions[used], objects, predicates, types, e.labels, labelled, census
+        e.terms,
+        subjects,
+        positions[used],
+        objects,
+        predicates,
+        types,
+        e.labels,
+        labelled,
+        census,
+        e.features,
     )
 
 

@@ -20,6 +20,7 @@ from pyke.core.files import Content, write_directory
 from pyke.core.stored import CHECKSUM, MANIFEST, Kind, StoredFile
 from pyke.core.stored import read_manifest as read_any_manifest
 from pyke.errors import DamagedStore, NoInput
+from pyke.graph.features import NO_FEATURES, Features, check_features
 from pyke.graph.graph import LITERAL, NO_CLUSTER, NO_CLUSTERS, Census
 from pyke.graph.terms import Terms, Texts
 
@@ -36,6 +37,11 @@ _ARRAYS: dict[str, Kind] = {
     "clusters.npy": (("<i4",), None),
 }
 _CLUSTERS = "clusters.npy"  # only of embeddings that were made with clusters
+_FEATURES: dict[str, Kind] = {  # only of embeddings with features of literals
+    "features.npy": (("<i4",), 2),
+    "feature_keys.npy": (("<u8",), None),
+    "feature_bins.npy": (("<u8",), 2),
+}
 _TEXTS = ("terms.txt", "labels.txt")  # UTF-8
 _VECTORS_AT_ONCE = 1 << 16
 _COUNTS = {name for name, kind in Census.__annotations__.items() if kind == "int"}
@@ -130,6 +136,16 @@ class Store:
             check_ids(clusters, NO_CLUSTER, MAX_CLUSTERS)
         return clusters
 
+    def features(self) -> Features:
+        """The features of literals."""
+        if not self.arrays.keys() >= _FEATURES.keys():
+            return NO_FEATURES
+        with self._checked(*_FEATURES):
+            # Copied: kernels take writable arrays.
+            features = Features(*(self.arrays[name].copy() for name in _FEATURES))
+            check_features(features, self.terms_count)
+        return features
+
     @contextmanager
     def _checked(self, *names: str) -> Iterator[None]:
         """Check the checksums of small files, and say which file a failed check is about."""
@@ -148,6 +164,7 @@ PARTS: dict[str, Callable[[Store], Any]] = {
     "labels": Store.labels,
     "labelled": Store.labelled,
     "term_clusters": Store.term_clusters,
+    "features": Store.features,
 }
 
 
@@ -155,7 +172,7 @@ def load(path: Path) -> Store:
     """Open an embedding directory: sizes, headers and shapes are checked."""
     manifest = read_manifest(path)
     files = {name: StoredFile.open(path, name, manifest) for name in manifest["files"]}
-    kinds = {name: kind for name, kind in _ARRAYS.items() if name in files}
+    kinds = {name: kind for name, kind in (_ARRAYS | _FEATURES).items() if name in files}
     arrays = {name: files[name].array(kind) for name, kind in kinds.items()}
     store = Store(path, manifest, files, arrays)
     with _damage_in(path):
@@ -213,7 +230,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
             f"{path} has format version {manifest.get('version')!r:.20}; "
             f"this version of pyke reads version {VERSION}"
         )
-    if {*manifest["files"], _CLUSTERS} != {*_ARRAYS, *_TEXTS}:
+    optional = _FEATURES if _FEATURES.keys() & manifest["files"].keys() else {}
+    if {*manifest["files"], _CLUSTERS} != {*_ARRAYS, *_TEXTS, *optional}:
         raise DamagedStore(f"{file} does not list the files of an embedding")
     return manifest
 

@@ -17,6 +17,7 @@ from pyke.embedding.lookup import Lookup, texts_at
 from pyke.embedding.queries import as_vectors, check_ids
 from pyke.embedding.store import PARTS, Store
 from pyke.errors import UsageError
+from pyke.graph.features import NO_FEATURES, Features
 from pyke.graph.graph import NO_CLUSTERS, Graph
 from pyke.graph.terms import Terms, Texts
 
@@ -39,6 +40,7 @@ class TermVectors:
     manifest: dict[str, Any] = field(repr=False)
     # The cluster of each term, −1 for none; empty if the embedding was made without clusters.
     term_clusters: Ids = field(default_factory=lambda: NO_CLUSTERS)
+    features: Features = field(default_factory=lambda: NO_FEATURES, repr=False)  # of literals
 
     def __post_init__(self) -> None:
         for name in ("vectors", "types", "triples", "labelled", "term_clusters"):

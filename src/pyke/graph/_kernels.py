@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pyke.core.arrays import Bytes
 from pyke.core.compile import kernel
-from pyke.core.hashing import NEWLINE, mix
+from pyke.core.hashing import NEWLINE, combine, mix
 
 
 @kernel
@@ -91,3 +91,86 @@ def literal_triple_keys(
         out[i] = mix(
             literals[i] ^ mix(np.uint64(rows[i, 0]) << np.uint64(32) | np.uint64(rows[i, 1]))
         )
+
+
+@kernel
+def number_keys(
+    keys: NDArray[np.uint64],
+    seed: np.uint64,
+    table: NDArray[np.int32],
+    numbers: NDArray[np.int32],
+) -> int:
+    """numbers[i] = the number of keys[i], in order of first appearance; their number.
+
+    Moves the different keys to the front of `keys`. The table is empty (all −1).
+    """
+    mask, different = np.uint64(table.shape[0] - 1), 0
+    for i in range(keys.shape[0]):
+        key = keys[i]
+        slot = combine(seed, key) & mask
+        while table[slot] >= 0 and keys[table[slot]] != key:
+            slot = (slot + np.uint64(1)) & mask
+        if table[slot] < 0:
+            table[slot] = different
+            keys[different] = key
+            different += 1
+        numbers[i] = table[slot]
+    return different
+
+
+@kernel
+def quantile_bins(
+    groups: NDArray[np.uint64], values: NDArray[np.float64], bins: int, out: NDArray[np.float64]
+) -> None:
+    """Numbers sorted by group and value → the smallest value in the bin of each.
+
+    The bin of a number is ⌊bins · rank / n⌋: n numbers are in its group, and `rank` of them are
+    smaller.
+    """
+    start = 0
+    for end in range(1, groups.shape[0] + 1):
+        if end < groups.shape[0] and groups[end] == groups[start]:
+            continue
+        rank, before = 0, -1
+        for i in range(start, end):
+            if values[i] != values[start + rank]:
+                rank = i - start
+            number = bins * rank // (end - start)
+            out[i] = out[i - 1] if number == before else values[i]
+            before = number
+        start = end
+
+
+@kernel
+def known_bins(
+    groups: NDArray[np.uint64],
+    values: NDArray[np.float64],
+    known_groups: NDArray[np.uint64],
+    edges: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """The same for groups whose bins are known: the last edge that is not larger, or the first.
+
+    Numbers and edges are sorted by group and value.
+    """
+    k = 0
+    for i in range(groups.shape[0]):
+        while k < known_groups.shape[0] and known_groups[k] < groups[i]:
+            k += 1
+        while (
+            k + 1 < known_groups.shape[0]
+            and known_groups[k + 1] == groups[i]
+            and edges[k + 1] <= values[i]
+        ):
+            k += 1
+        if k < known_groups.shape[0] and known_groups[k] == groups[i]:
+            out[i] = edges[k]
+
+
+@kernel
+def combine_keys(
+    first: NDArray[np.uint64], second: NDArray[np.uint64], out: NDArray[np.uint64]
+) -> None:
+    """out[i] = the hash of the pair (first[i], second[i])."""
+    for i in range(out.shape[0]):
+        out[i] = combine(first[i], second[i])

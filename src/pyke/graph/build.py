@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyke.config import Config
 from pyke.core import hashing
-from pyke.core.arrays import Ids, Offsets
+from pyke.core.arrays import GrowingArray, Ids, Offsets
 from pyke.errors import OverBudget
 from pyke.graph import _kernels, batches
+from pyke.graph.features import NO_FEATURES, SHARED, FeatureCollector, Features
 from pyke.graph.graph import LITERAL, Census, Graph
 from pyke.graph.roles import states_type
 from pyke.graph.terms import GENERATED_MARK, Terms, Texts
@@ -31,34 +31,6 @@ def require_ids(needed: int) -> None:
             f"the graph has more than {MAX_ID:,} terms and contexts, the maximum for 32-bit ids. "
             "Embed a part of it."
         )
-
-
-class GrowingArray:
-    """An array that grows at its end, in place where the operating system allows it."""
-
-    def __init__(self, dtype: Any, columns: int = 0) -> None:
-        self._shape = (columns,) if columns else ()
-        self.array: NDArray[Any] = np.empty((1024, *self._shape), dtype)
-        self.used = 0
-
-    def reserve(self, more: int) -> NDArray[Any]:
-        """The array, enlarged to hold `more` rows after the used ones."""
-        needed = self.used + more
-        if needed > len(self.array):
-            self.array.resize((max(needed, len(self.array) * 3 // 2), *self._shape), refcheck=False)
-        return self.array
-
-    def take(self, count: int) -> NDArray[Any]:
-        """The next `count` rows, for the caller to fill."""
-        room = self.reserve(count)[self.used : self.used + count]
-        self.used += count
-        return room
-
-    def finish(self) -> NDArray[Any]:
-        """The used rows; the object is empty afterwards."""
-        array, self.array = self.array, np.empty((0, *self._shape), self.array.dtype)
-        array.resize((self.used, *self._shape), refcheck=False)
-        return array
 
 
 class Collector:
@@ -76,6 +48,7 @@ class Collector:
         self._literal_keys = GrowingArray(np.uint64)
         self._labels = GrowingArray(np.int64, 3)
         self._label_blob = GrowingArray(np.uint8)
+        self._features = FeatureCollector()
         self.triple_terms = 0
 
     def add(self, batch: batches.Batch) -> None:
@@ -92,6 +65,7 @@ class Collector:
         _kernels.translate_rows(batch.literals[:count], ids, self._literals.take(count))
         self._literal_keys.take(count)[:] = batch.literal_keys[:count]
         self._add_labels(batch, ids)
+        self._features.add(batch.events, ids)
         self.triple_terms += int(state[batches.TRIPLE_TERMS])
 
     def _add_labels(self, batch: batches.Batch, ids: Ids) -> None:
@@ -133,13 +107,21 @@ class Collector:
             "literals": self._literals.used,
             "terms": self._hashes.used,
             "text_bytes": text,
+            "events": self._features.used,
         }
 
-    def finish(self, config: Config, census: Census, keep_all_terms: bool = False) -> Graph:
+    def finish(
+        self,
+        config: Config,
+        census: Census,
+        keep_all_terms: bool = False,
+        known: Features = NO_FEATURES,
+    ) -> Graph:
         """Build the graph of all batches, and fill the census.
 
         The graph has only terms of counted triples. With `keep_all_terms` it has all terms
-        that were read: an update needs the labels of terms that occur in the other graph.
+        that were read, and features of single terms: an update needs the labels and features of
+        terms that occur in the other graph, whose features are `known`.
         """
         self._table = np.empty(0, np.int64)
         self._hashes.finish()
@@ -157,6 +139,9 @@ class Collector:
         used, new_ids = renumber(len(terms), subjects, objects, predicates, keep_all_terms)
         census.terms_only_with_literals = len(terms) - int(used.sum())
         labels, labelled = self._best_labels(used, new_ids)
+        features = self._features.finish(
+            np.where(used, new_ids[:-1], np.int32(-1)), known, 1 if keep_all_terms else SHARED
+        )
         columns = [new_ids[subjects], predicate_positions, new_ids[objects]]
         del subjects, predicate_positions, objects
         return assemble(
@@ -167,6 +152,7 @@ class Collector:
             labelled,
             config.type_predicate,
             census,
+            features,
         )
 
     def _counted_columns(self, config: Config, census: Census) -> list[Ids]:
@@ -220,6 +206,7 @@ def assemble(
     labelled: Ids,
     type_predicate: str,
     census: Census,
+    features: Features,
 ) -> Graph:
     """Make the graph of sorted columns, find its types, and fill the census."""
     subjects, predicate_positions, objects = columns
@@ -233,6 +220,7 @@ def assemble(
         labels,
         labelled,
         census,
+        features,
     )
     typing = states_type(graph, type_predicate)
     types = _distinct_rows(np.column_stack([graph.subjects[typing], graph.objects[typing]]))
@@ -371,6 +359,6 @@ def _count(graph: Graph) -> None:
     """Count triples, terms, predicates, blank nodes and typed subjects."""
     census = graph.census
     census.triples, census.terms = len(graph), len(graph.terms)
-    census.predicates = len(graph.predicates)
+    census.predicates, census.features = len(graph.predicates), len(graph.features)
     census.blank_nodes = int(is_blank(graph.terms).sum())
     census.typed_subjects = len(distinct_ids(graph.types[:, 0], len(graph.terms)))

@@ -24,6 +24,7 @@ from pyke.graph.build import (
     select_terms,
     sorted_set,
 )
+from pyke.graph.features import SHARED, merge_features, select_features
 from pyke.graph.graph import LITERAL, Graph
 from pyke.graph.terms import Terms, Texts
 
@@ -43,6 +44,7 @@ def remove_triples(
     positions[used_predicates] = np.arange(len(used_predicates), dtype=np.int32)
     predicates = graph.predicates[used_predicates]
     used, new_ids = renumber(len(graph.terms), subjects, objects, predicates, keep_all_terms)
+    left = np.where(used, new_ids[:-1], np.int32(-1))
     named, borders = used[graph.labelled], graph.labels.offsets
     labels = Texts(*gather(graph.labels.blob, borders[:-1][named], borders[1:][named] - 1))
     columns = [new_ids[subjects], positions[predicate_positions], new_ids[objects]]
@@ -60,8 +62,9 @@ def remove_triples(
         new_ids[graph.labelled[named]],
         type_predicate,
         census,
+        select_features(graph.features, left, 1 if keep_all_terms else SHARED),
     )
-    return smaller, np.where(used, new_ids[:-1], np.int32(-1))
+    return smaller, left
 
 
 def merge_graphs(graph: Graph, more: Graph, config: Config) -> Graph:
@@ -107,6 +110,7 @@ def merge_graphs(graph: Graph, more: Graph, config: Config) -> Graph:
         *_all_labels(graph, more, own_ids),
         config.type_predicate,
         census,
+        merge_features(graph.features, more.features, own_ids),
     )
 
 

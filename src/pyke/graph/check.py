@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyke.core.checks import check, check_ids, check_sorted, check_texts
+from pyke.graph.features import check_features
 from pyke.graph.graph import LITERAL, Graph
 
 
@@ -23,3 +24,4 @@ def check_graph(graph: Graph) -> None:
         check_sorted(ids, distinct=True)
     check_sorted(*graph.types.T, distinct=True)
     check_sorted(graph.subjects, graph.predicate_positions, graph.objects)
+    check_features(graph.features, terms)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
+from pyke.graph.features import NO_FEATURES, Features
 from pyke.graph.terms import Terms, Texts
 
 LITERAL = -1  # object id of a triple with a literal object
@@ -46,6 +47,7 @@ class Census:
     predicates: int = 0
     typed_subjects: int = 0
     classes: int = 0
+    features: int = 0  # of literals, that at least two terms share
     bytes: int = 0
     files_passed_over: int = 0  # skipped in directories: not RDF, or not regular files
     problems: list[Problem] = field(default_factory=list)  # the first few
@@ -75,6 +77,7 @@ class Graph:
     labels: Texts
     labelled: Ids  # term id of each label
     census: Census
+    features: Features = NO_FEATURES
 
     def __len__(self) -> int:
         return len(self.subjects)

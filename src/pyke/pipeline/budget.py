@@ -28,6 +28,8 @@ class Sizes:
 
     links: int = 0  # statements between terms, including repeated ones
     literals: int = 0  # statements with literals
+    events: int = 0  # features of literals, including repeated ones
+    features: int = 0  # pairs of term and feature that are kept
     triples: int = 0
     terms: int = 0
     text_bytes: int = 0  # of terms and labels
@@ -51,6 +53,7 @@ def sizes_of(*graphs: Graph) -> Sizes:
     """Sizes of some graphs together."""
     texts = [texts for graph in graphs for texts in (graph.terms, graph.labels)]
     return Sizes(
+        features=sum(len(graph.features.rows) for graph in graphs),
         triples=sum(len(graph) for graph in graphs),
         terms=sum(len(graph.terms) for graph in graphs),
         text_bytes=sum(len(text.blob) for text in texts),
@@ -58,19 +61,24 @@ def sizes_of(*graphs: Graph) -> Sizes:
 
 
 def reading_bytes(sizes: Sizes, config: Config) -> int:
-    """The larger of two: statements and dictionary; two copies of the statements during sorting."""
+    """The larger of two: statements and dictionary; two copies of the statements during sorting.
+
+    Features of literals are numbered and sorted beside the sorted statements.
+    """
     slots = 1 << (3 * sizes.terms // 2).bit_length()
     statements = 12 * sizes.links + 16 * sizes.literals
     dictionary = 8 * slots + 16 * sizes.terms + sizes.text_bytes
     sorting = 24 * sizes.links + 8 * sizes.literals + 20 * sizes.terms + sizes.text_bytes
     readers = BYTES_PER_READER * (config.threads + 1)
-    return PROGRAM_BYTES + readers + max(statements + dictionary, sorting)
+    read = max(statements + dictionary + 12 * sizes.events, sorting + 32 * sizes.events)
+    return PROGRAM_BYTES + readers + read
 
 
 def _graph_bytes(sizes: Sizes, config: Config) -> int:
     """The program and the graph, which stay in memory until the end."""
     program = PROGRAM_BYTES + BYTES_PER_READER * config.threads
-    return program + 14 * sizes.triples + 8 * sizes.terms + sizes.text_bytes
+    features = 10 * sizes.features
+    return program + 14 * sizes.triples + 8 * sizes.terms + sizes.text_bytes + features
 
 
 def springs_bytes(sizes: Sizes, config: Config) -> int:
@@ -117,7 +125,7 @@ def update_bytes(sizes: Sizes, config: Config) -> int:
     """The old embedding, the graph before and after during sorting, and the new vectors."""
     program = PROGRAM_BYTES + BYTES_PER_READER * config.threads
     terms = (8 * config.dimensions + 80) * sizes.terms
-    return program + 56 * sizes.triples + terms + 3 * sizes.text_bytes
+    return program + 56 * sizes.triples + terms + 3 * sizes.text_bytes + 50 * sizes.features
 
 
 STAGE_BYTES: dict[str, Callable[[Sizes, Config], int]] = {

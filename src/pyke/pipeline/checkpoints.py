@@ -24,6 +24,7 @@ from pyke.core.files import remove, write_directory
 from pyke.core.stored import MANIFEST, Kind, StoredFile, read_manifest
 from pyke.errors import DamagedStore, OutputExists, UsageError, WriteError
 from pyke.graph.check import check_graph
+from pyke.graph.features import Features
 from pyke.graph.graph import Census, Graph, Problem
 from pyke.graph.terms import Terms, Texts
 from pyke.simulation.anneal import Iteration, State, row_stride
@@ -49,6 +50,9 @@ _ARRAYS: dict[str, dict[str, Kind]] = {  # of each checkpoint
         "term_offsets": _OFFSETS,
         "label_blob": _BYTES,
         "label_offsets": _OFFSETS,
+        "features": (("<i4",), 2),
+        "feature_keys": (("<u8",), None),
+        "feature_bins": (("<u8",), 2),
     },
     FORCES: {
         "offsets": _OFFSETS,
@@ -62,6 +66,7 @@ _ARRAYS: dict[str, dict[str, Kind]] = {  # of each checkpoint
     CLUSTERS: {"clusters": _IDS},
     POSITIONS: {"positions": (("<f4",), 0)},
 }
+_FEATURES = ("features", "feature_keys", "feature_bins")
 _ROWS_AT_ONCE = BLOCK_ROWS << 8
 
 
@@ -234,6 +239,7 @@ def _graph_of(arrays: Arrays, extra: dict[str, Any]) -> Graph:
         terms=Terms(arrays.pop("term_blob"), arrays.pop("term_offsets")),
         labels=Texts(arrays.pop("label_blob"), arrays.pop("label_offsets")),
         census=Census(**counts, problems=problems),
+        features=Features(*(arrays.pop(name) for name in _FEATURES)),
         **arrays,
     )
     check_graph(graph)
@@ -269,6 +275,8 @@ def _arrays_of(graph: Graph) -> Arrays:
     arrays = {name: value for name, value in vars(graph).items() if isinstance(value, np.ndarray)}
     arrays |= {"term_blob": graph.terms.blob, "term_offsets": graph.terms.offsets}
     arrays |= {"label_blob": graph.labels.blob, "label_offsets": graph.labels.offsets}
+    features = (graph.features.rows, graph.features.keys, graph.features.bins)
+    arrays |= dict(zip(_FEATURES, features, strict=True))
     return arrays
 
 

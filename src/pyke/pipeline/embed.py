@@ -19,9 +19,10 @@ from pyke.core.arrays import Floats, Ids, Matrix, Repellers
 from pyke.core.compile import VECTOR_KERNELS, version
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
-from pyke.errors import EmptyGraph, UsageError
+from pyke.errors import DataError, EmptyGraph, UsageError
 from pyke.graph import build
 from pyke.graph.batches import Batch
+from pyke.graph.features import NO_FEATURES, Features
 from pyke.graph.graph import NO_CLUSTERS, Census, Graph
 from pyke.pipeline.budget import sizes_of
 from pyke.pipeline.checkpoints import NO_CHECKPOINTS, Checkpoints
@@ -169,6 +170,8 @@ def find_forces(
         where = ", ".join(stages.inputs) or "the graph"
         raise EmptyGraph(f"nothing to embed in {where}: {_why_empty(graph.census)}")
     config = stages.config
+    if not len(clusters):  # not twice
+        _require_literals(graph, stages)
     # The number of pairs is not known yet; there are hardly fewer than triples.
     stages.require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(graph))
     with stages.stage("springs"):
@@ -196,6 +199,7 @@ def as_embedding(
         graph.labelled,
         dict(manifest),
         clusters,
+        graph.features,
     )
 
 
@@ -229,10 +233,11 @@ class Run:
         graph = checkpoints.load_graph() or self.read()
         return _embed_graph(graph, self.stages, checkpoints)
 
-    def read(self, keep_all_terms: bool = False) -> Graph:
+    def read(self, keep_all_terms: bool = False, known: Features = NO_FEATURES) -> Graph:
         """Read the source into a graph.
 
-        Terms that occur in no counted triple are removed, unless `keep_all_terms` is set.
+        Terms that occur in no counted triple are removed, unless `keep_all_terms` is set. `known`
+        are the features of a graph that this one will be added to.
         """
         self.stages.require("reading")
         total, unit = self._amount()
@@ -242,9 +247,10 @@ class Run:
             for batch in self._batches(census):
                 collector.add(batch)
                 self.stages.require("reading", **collector.sizes)
-            graph = collector.finish(self.config, census, keep_all_terms)
+            graph = collector.finish(self.config, census, keep_all_terms, known)
         sizes = self.stages.sizes
-        self.stages.sizes = replace(sizes, triples=len(graph), terms=len(graph.terms))
+        kept = {"triples": len(graph), "terms": len(graph.terms)}
+        self.stages.sizes = replace(sizes, features=len(graph.features.rows), **kept)
         return graph
 
     def _amount(self) -> tuple[int | None, str]:
@@ -283,6 +289,16 @@ def read_census(inputs: Inputs, config: Config, progress: Progress | None = None
     18
     """
     return Run(inputs, config, progress).read().census
+
+
+def _require_literals(graph: Graph, stages: Stages) -> None:
+    """Raise DataError if the settings ask for literals and the graph has none."""
+    wanted = stages.config.literals
+    if wanted and not graph.census.literals:
+        where = ", ".join(stages.inputs) or "the graph"
+        raise DataError(f"`literals` is {wanted!r}, but {where} has no literals. Omit `literals`.")
+    if wanted and not len(graph.features):
+        stages.progress.note(f"No two terms share a literal (`literals` is {wanted!r}).")
 
 
 def _why_empty(census: Census) -> str:

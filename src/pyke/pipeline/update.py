@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -148,12 +148,12 @@ def read_change(
     """Read the triples to add and to remove, and build the new graph. Removal applies to both."""
     graph, vectors, clusters = embedding.graph(), embedding.vectors, embedding.term_clusters
     changes = np.zeros(len(graph.terms), np.int64)  # triples that each term lost or gained
-    more = None if added is None else Run(added, config, progress).read(keep_all_terms=True)
+    more = None if added is None else Run(added, config, progress).read(True, graph.features)
     require_update(sizes_of(graph) if more is None else sizes_of(graph, more), config)
     gone = missing = 0
     read = [] if more is None else [more.census]
     if removed is not None:
-        less = Run(removed, config, progress).read()
+        less = Run(removed, replace(config, literals=""), progress).read()
         read.append(less.census)
         dropped = triples_also_in(graph, less, config.threads)
         found = triples_also_in(less, graph, config.threads)

@@ -20,6 +20,7 @@ from pyke.graph.batches import (
     Batch,
 )
 from pyke.read._characters import COLON, GREATER, LESS, QUOTE, UNDERSCORE
+from pyke.read._literals import add_literal
 from pyke.read._scanners import (
     Dialect,
     decode_string,
@@ -174,6 +175,8 @@ def tokenize(text: Bytes, begin: int, end: int, dialect: Dialect, batch: Batch) 
             h = terms.hashes[p]
             if h == dialect.label_hashes[0] or h == dialect.label_hashes[1]:
                 _add_label(batch, text, s, target, target_end)
+            if dialect.literals.kinds:
+                add_literal(batch.events, terms, s, p, text, target, target_end, dialect.literals)
         else:
             if o < 0:
                 o = _add_node(terms, text, target, target_end, target_hash, prefix)

@@ -47,6 +47,15 @@ from pyke.read._characters import (
 )
 
 
+class LiteralOptions(NamedTuple):
+    """Which features literals give, and the hashes of the datatypes that `_literals` recognises."""
+
+    kinds: int  # a sum of constants of `_literals`; 0: none
+    string_type: np.uint64
+    number_types: NDArray[np.uint64]
+    date_types: NDArray[np.uint64]
+
+
 class Dialect(NamedTuple):
     """How to read a document, and the hashes of the IRIs that the tokenizer recognises.
 
@@ -60,6 +69,7 @@ class Dialect(NamedTuple):
     label_hashes: NDArray[np.uint64]  # finished
     string_hash: np.uint64  # xsd:string, unfinished
     forbidden_hashes: NDArray[np.uint64]  # rdf:langString, rdf:dirLangString, unfinished
+    literals: LiteralOptions
 
 
 @kernel

@@ -10,9 +10,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyoxigraph
+from numpy.typing import NDArray
 
 from pyke.config import Config
 from pyke.core import hashing
@@ -23,8 +25,8 @@ from pyke.core.progress import Progress
 from pyke.errors import UsageError
 from pyke.graph import batches
 from pyke.graph.graph import Census, Problem
-from pyke.read import _kernels
-from pyke.read._scanners import Dialect
+from pyke.read import _kernels, _literals
+from pyke.read._scanners import Dialect, LiteralOptions
 from pyke.read.child import ParserProcess
 from pyke.read.find import Document
 from pyke.read.lines import to_array
@@ -43,7 +45,12 @@ LABEL_PREDICATES = (
     "http://www.w3.org/2000/01/rdf-schema#label",
     "http://www.w3.org/2004/02/skos/core#prefLabel",
 )
-_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_NUMBER_TYPES = (
+    "integer decimal double float long int short byte nonNegativeInteger positiveInteger "
+    "nonPositiveInteger negativeInteger unsignedLong unsignedInt unsignedShort unsignedByte"
+)
+_DATE_TYPES = "date dateTime dateTimeStamp gYear gYearMonth"
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _SLOTS = 1 << 15  # in the hash table of a batch
 
@@ -146,7 +153,7 @@ class _BlockReader:
     def __init__(self, document: Document, number: int | None, config: Config, seed: int) -> None:
         prefix = b"" if number is None else b"d%d_" % number
         quads, trusted = document.syntax.name != "ntriples", document.syntax.kind != "lines"
-        self._dialect = dialect(seed, quads, trusted, prefix)
+        self._dialect = dialect(seed, quads, trusted, prefix, config.literals)
         self._trusted_dialect = self._dialect._replace(trusted=True, quads=True)
         self._stop = config.on_error == "stop"
         self._format = getattr(pyoxigraph.RdfFormat, document.syntax.oxigraph or "N_QUADS")
@@ -168,7 +175,7 @@ class _BlockReader:
         return result
 
     def _new_batch(self, size: int) -> batches.Batch:
-        return new_batch(size, len(self._dialect.blank_prefix))
+        return new_batch(size, len(self._dialect.blank_prefix), self._dialect.literals.kinds > 0)
 
     def _tokenize(self, text: Bytes, at: int, dialect: Dialect, result: _BlockResult) -> int:
         """Read from `at`, into new batches where one is full; return the first unread position."""
@@ -199,12 +206,13 @@ class _BlockReader:
         return f"cannot read {line[:80]!r}"
 
 
-def dialect(seed: int, quads: bool, trusted: bool, blank_prefix: bytes = b"") -> Dialect:
+def dialect(
+    seed: int, quads: bool, trusted: bool, blank_prefix: bytes = b"", literals: str = ""
+) -> Dialect:
     """How to read a document. A random seed per run prevents planned hash collisions."""
 
     def hash_of(iri: str) -> np.uint64:
-        text = to_array(iri.encode())
-        return np.uint64(hashing.hash_bytes(text, 0, len(text), np.uint64(seed)))
+        return _hash_of(iri, np.uint64(seed))
 
     return Dialect(
         seed=np.uint64(seed),
@@ -212,14 +220,39 @@ def dialect(seed: int, quads: bool, trusted: bool, blank_prefix: bytes = b"") ->
         trusted=trusted,
         blank_prefix=to_array(blank_prefix),
         label_hashes=np.array([hashing.mix(hash_of(iri)) for iri in LABEL_PREDICATES], np.uint64),
-        string_hash=hash_of(_XSD_STRING),
+        string_hash=hash_of(_XSD + "string"),
         forbidden_hashes=np.array(
             [hash_of(_RDF + "langString"), hash_of(_RDF + "dirLangString")], np.uint64
         ),
+        literals=_literal_options(literals),
     )
 
 
-def new_batch(size: int, prefix: int = 0) -> batches.Batch:
+def _hash_of(iri: str, seed: np.uint64) -> np.uint64:
+    """Unfinished hash of an IRI."""
+    text = to_array(iri.encode())
+    return np.uint64(hashing.hash_bytes(text, 0, len(text), seed))
+
+
+@cache
+def _literal_options(literals: str) -> LiteralOptions:
+    """The features that a setting such as "values,words" asks for."""
+    bits = {
+        "values": _literals.VALUES, "words": _literals.WORDS, "numbers": _literals.NUMBERS
+    }  # fmt: skip
+
+    def hashes(names: str) -> NDArray[np.uint64]:
+        return np.array([_hash_of(_XSD + name, _literals.SEED) for name in names.split()])
+
+    return LiteralOptions(
+        kinds=sum(bits[kind] for kind in literals.split(",") if kind),
+        string_type=_hash_of(_XSD + "string", _literals.SEED),
+        number_types=hashes(_NUMBER_TYPES),
+        date_types=hashes(_DATE_TYPES),
+    )
+
+
+def new_batch(size: int, prefix: int = 0, literals: bool = False) -> batches.Batch:
     """An empty batch for `size` bytes of text. Unused memory pages are never allocated."""
     statements = size // 8 + 2  # the shortest line is <><>"". with a line break, if lenient
     terms = _SLOTS // 2 + 1
@@ -238,4 +271,5 @@ def new_batch(size: int, prefix: int = 0) -> batches.Batch:
         labels=np.empty((statements, 3), np.int64),
         label_blob=np.empty(size, np.uint8),
         guesses=np.full((terms, 2), -1, np.int32),
+        events=batches.literal_events(*((size, statements, terms) if literals else (0, 0, 0))),
     )

@@ -1,4 +1,4 @@
-"""All similarities of a graph: those of its terms, and those of the coarse contexts if wanted."""
+"""All similarities of a graph: those of its terms, of coarse contexts and of literals if wanted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pyke.core.arrays import Ids
 from pyke.graph.graph import Graph
 from pyke.springs.events import join
 from pyke.springs.groups import group_similarities
+from pyke.springs.literals import literal_similarities
 from pyke.springs.similarity import Around, Similarities, similarity
 
 
@@ -17,4 +18,6 @@ def find_similarities(
     parts = [similarity(config.similarity)(graph, config.threads, around)]
     if len(clusters):
         parts.append(group_similarities(graph, clusters, config.type_predicate, around))
+    if len(graph.features) and config.literals:
+        parts.append(literal_similarities(graph, around))
     return join(len(graph.terms), *parts) if len(parts) > 1 else parts[0]

@@ -39,7 +39,7 @@ from pyke.evaluate.lubm._tables import (
     TEXTS,
 )
 from pyke.evaluate.lubm._text import Rows, Texts, text_size, write_lines
-from pyke.graph.batches import STATE_SIZE, Batch
+from pyke.graph.batches import STATE_SIZE, Batch, literal_events
 from pyke.graph.build import Collector
 from pyke.graph.graph import Census, Graph
 
@@ -215,6 +215,7 @@ def _empty_batch(rows: int, terms: int) -> Batch:
         labels=np.empty((0, 3), np.int64),
         label_blob=np.empty(0, np.uint8),
         guesses=np.empty((0, 2), np.int32),
+        events=literal_events(0, 0, 0),
     )
 
 
@@ -280,7 +281,8 @@ def read(
     Parameters
     ----------
     which : the universities.
-    config : uses `keep_duplicates`, `count_literals`, `type_predicate` and `threads`.
+    config : uses `keep_duplicates`, `count_literals`, `type_predicate` and `threads`. The graph
+        has no features of literals.
     literals : include statements with literals; they are counted, as when text is read.
     progress : receives progress.
 
