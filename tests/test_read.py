@@ -152,6 +152,11 @@ SHORTEST = {
     "lenient literals": ('<a><b>"".\n', {"lenient": True}),
     "blank nodes": ("".join(f"_:{i:x}<b:>_:{i:x}.\n" for i in range(20)), {}),
     "columns": ("a\tb\tc\n", {"format": "tsv"}),
+    "words of literals": ('_:c<b:>"aa bb cc dd".\n', {"literals": "values,words"}),
+    "numbers": (
+        '_:c<b:>"1"^^<http://www.w3.org/2001/XMLSchema#int>.\n',
+        {"literals": "values,numbers"},
+    ),
     "labels": ('_:c<http://www.w3.org/2000/01/rdf-schema#label>"\x7f".\n', {}),
 }
 
@@ -194,8 +199,8 @@ def _with_larger_batches(
     made: list[tuple[batches.Batch, batches.Batch]] = []
     new_batch = tokenize.new_batch
 
-    def spacious(size: int, prefix: int = 0) -> batches.Batch:
-        made.append((new_batch(size + (1 << 20), prefix), new_batch(size, prefix)))
+    def spacious(size: int, *options: Any) -> batches.Batch:
+        made.append((new_batch(size + (1 << 20), *options), new_batch(size, *options)))
         return made[-1][0]
 
     monkeypatch.setattr(tokenize, "new_batch", spacious)
@@ -211,6 +216,8 @@ def _assert_batches_were_large_enough(made: Sequence[tuple[batches.Batch, batche
         assert state[batches.LABELS] <= len(planned.labels)
         assert state[batches.LABEL_BYTES] <= len(planned.label_blob)
         assert used.terms.size[1] <= len(planned.terms.blob)
+        assert used.events.size[0] <= len(planned.events.keys)
+        assert used.events.size[1] <= len(planned.events.values)
 
 
 def test_blank_nodes_belong_to_their_document(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import oracle
 from graphs import many
 from pyke.config import Config
-from pyke.graph.features import NO_FEATURES, Features, select_features
+from pyke.graph.features import NO_FEATURES, Features
 from pyke.graph.graph import NO_CLUSTERS, Census, Graph
+from pyke.graph.literals import select_features
 from pyke.graph.terms import Terms, Texts
 from pyke.springs.find import find_similarities
 from pyke.springs.literals import WEIGHT, literal_similarities

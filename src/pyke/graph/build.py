@@ -16,8 +16,9 @@ from pyke.core import hashing
 from pyke.core.arrays import GrowingArray, Ids, Offsets
 from pyke.errors import OverBudget
 from pyke.graph import _kernels, batches
-from pyke.graph.features import NO_FEATURES, SHARED, FeatureCollector, Features
+from pyke.graph.features import NO_FEATURES, Features
 from pyke.graph.graph import LITERAL, Census, Graph
+from pyke.graph.literals import SHARED, FeatureCollector
 from pyke.graph.roles import states_type
 from pyke.graph.terms import GENERATED_MARK, Terms, Texts
 

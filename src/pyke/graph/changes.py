@@ -24,8 +24,8 @@ from pyke.graph.build import (
     select_terms,
     sorted_set,
 )
-from pyke.graph.features import SHARED, merge_features, select_features
 from pyke.graph.graph import LITERAL, Graph
+from pyke.graph.literals import SHARED, merge_features, select_features
 from pyke.graph.terms import Terms, Texts
 
 

@@ -13,15 +13,8 @@ from hypothesis import strategies as st
 
 from graphs import many
 from pyke.graph.batches import literal_events
-from pyke.graph.features import (
-    BINS,
-    NO_FEATURES,
-    FeatureCollector,
-    Features,
-    check_features,
-    merge_features,
-    select_features,
-)
+from pyke.graph.features import NO_FEATURES, Features, check_features
+from pyke.graph.literals import BINS, FeatureCollector, merge_features, select_features
 
 TERMS = 6
 SAME = np.arange(TERMS, dtype=np.int32)
