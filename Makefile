@@ -9,8 +9,9 @@ PIP := $(BIN)/pip install -q --disable-pip-version-check --no-compile
 PACKAGE := $(VENV)/package-installed
 TOOLS := $(VENV)/tools-installed
 
-# In the order of the files: those that run longest are not the last ones.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# In the order of the files: those that run longest are not the last ones. Three workers on two
+# cores: some tests wait for servers and time limits.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 SHARE ?= 1
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
