@@ -28,12 +28,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Measure no coverage in property tests.
+    """Measure no coverage in property tests and in tests of faults.
 
-    They compare kernels with the oracle, which other tests run too, and tracing doubles their time.
+    They run again and again what other tests run too, and tracing doubles their time.
     """
     for item in items:
-        if item.get_closest_marker("hypothesis"):
+        if item.get_closest_marker("hypothesis") or "faults" in item.path.parts:
             item.add_marker("no_cover")
 
 

@@ -27,7 +27,7 @@ from pyke.read import _scanners, tokenize
 
 # The same examples in every run, or new ones: `make fuzz`.
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "deterministic")
-settings.register_profile("deterministic", derandomize=True, deadline=None)
+settings.register_profile("deterministic", max_examples=30, derandomize=True, deadline=None)
 settings.register_profile("random", derandomize=False, deadline=None, print_blob=True)
 settings.load_profile(PROFILE)
 

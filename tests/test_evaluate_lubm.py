@@ -129,7 +129,7 @@ def test_departments_have_the_sizes_and_random_states_of_the_benchmark(
 # --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", HASHES, ids=title)
+@pytest.mark.parametrize("which", [one for one in HASHES if one.count < 10], ids=title)
 def test_the_text_has_the_hashes_of_the_benchmark(which: Universities) -> None:
     whole, plain = list(lubm.lines(which, header=True)), list(lubm.lines(which))
     links = list(lubm.lines(which, literals=False))

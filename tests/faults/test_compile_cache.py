@@ -93,7 +93,7 @@ def _damage(files: list[Path], rng: random.Random) -> None:
 def test_a_damaged_cache_is_compiled_again(
     server: subprocess.Popen[str], tmp_path: Path, rng: random.Random, figure: Figure
 ) -> None:
-    damages = times(30, 1000)
+    damages = times(10, 1000)
     originals = {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.nb?")}
     assert len(originals) == 6, "an index and machine code for each kernel"
     for _ in range(damages):

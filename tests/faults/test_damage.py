@@ -32,7 +32,7 @@ from pyke.errors import DamagedStore, PykeError
 from pyke.use.types.evidence import find_evidence
 from pyke.use.types.votes import TypeTable, Voters, require_classes
 
-PER_PROCESS = 100
+PER_PROCESS = 200
 TESTS = Path(__file__).parents[1]
 GRAPH = crafts(8) + "".join(
     f'<http://e/baker/{m}> <{LABEL}> "Bäcker {m}"@de ; <http://e/p> _:b{m} .\n' for m in range(8)
@@ -115,7 +115,7 @@ def check_damage(saved: Path, copy: Path, seed: str, number: int) -> None:
 def test_damage_is_found_or_changes_nothing(
     saved: Path, tmp_path: Path, rng: random.Random, figure: Figure
 ) -> None:
-    mutants = times(1000, 100_000)
+    mutants = times(400, 100_000)
     for batch in range(mutants // PER_PROCESS):
         seed = f"{rng.random()} {batch}"
         process = call(check_damage, saved, tmp_path / str(batch), seed, PER_PROCESS)

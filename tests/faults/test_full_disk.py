@@ -51,7 +51,7 @@ def test_if_any_call_of_a_run_fails_the_output_is_the_old_or_the_new_one(
     place: Path, tmp_path: Path, figure: Figure, always: bool
 ) -> None:
     ended = {WriteError.exit_code: 0, 0: 0}
-    step = times(7, 1)
+    step = times(13, 1)
     for n in itertools.count(1, step):
         folder = tmp_path / str(n)
         folder.mkdir()
@@ -368,7 +368,7 @@ def test_after_a_power_cut_the_output_is_the_old_or_the_new_one(
     old, new = content(place / "old"), content(place / "new")
     found = {old: 0, new: 0, "": 0}
     resumed = 0
-    every = times(3, 1)
+    every = times(7, 1)
     for step in range(journal.old, len(journal.changes) + 1, every):
         for keep in losses(rng):
             state = tmp_path / "state"

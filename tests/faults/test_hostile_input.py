@@ -34,7 +34,7 @@ def test_mutated_documents_are_read_or_refused_with_an_error_of_ours(
 ) -> None:
     if not (DATA / "w3c-rdf11").is_dir():
         pytest.skip("the test suites of the W3C are missing")
-    documents = times(500, 100_000)
+    documents = times(250, 100_000)
     process = call(_read_mutants, tmp_path, rng.randrange(1 << 30), documents)
     process.join()
     assert process.exitcode == 0, (tmp_path / "error").read_text()

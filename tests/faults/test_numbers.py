@@ -37,7 +37,7 @@ def _random_lines(rng: random.Random) -> list[str]:
 def test_vectors_of_random_graphs_are_finite_and_ignore_the_order_of_lines(
     similarity: str, tmp_path: Path, rng: random.Random, figure: Figure
 ) -> None:
-    graphs = times(100, 5000)
+    graphs = times(40, 5000)
     config = Config(dimensions=3, similarity=similarity, threads=1)
     path = tmp_path / "graph.nt"
     for number in range(graphs):
