@@ -76,8 +76,13 @@ def embed(
     return run.embed()
 
 
-def embed_graph(graph: Graph, config: Config, progress: Progress | None = None) -> Embedding:
+def embed_graph(
+    graph: Graph, config: Config, progress: Progress | None = None, clusters: Ids = NO_CLUSTERS
+) -> Embedding:
     """Embed a graph that has been read already.
+
+    `clusters` has the cluster of each term for the coarse contexts, if it is known. Without it, a
+    first simulation finds the clusters.
 
     Examples
     --------
@@ -90,17 +95,19 @@ def embed_graph(graph: Graph, config: Config, progress: Progress | None = None) 
     """
     stages = Stages(config, progress)
     stages.sizes = sizes_of(graph)
-    return _embed_graph(graph, stages)
+    return _embed_graph(graph, stages, clusters=clusters)
 
 
 def _embed_graph(
-    graph: Graph, stages: Stages, checkpoints: Checkpoints = NO_CHECKPOINTS
+    graph: Graph,
+    stages: Stages,
+    checkpoints: Checkpoints = NO_CHECKPOINTS,
+    clusters: Ids = NO_CLUSTERS,
 ) -> Embedding:
     """Springs → repellers → simulation → embedding, except stages that checkpoints cover."""
     config = stages.config
     checkpoints.save_graph(graph)
-    clusters: Ids = NO_CLUSTERS
-    if config.clusters:
+    if config.clusters and not len(clusters):
         known = checkpoints.load_clusters(len(graph.terms))
         clusters = find_clusters(graph, stages, checkpoints) if known is None else known
         checkpoints.save_clusters(clusters)
