@@ -12,7 +12,7 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from itertools import combinations
@@ -359,10 +359,11 @@ def _force(system: System, x: int, positions: list[Vector]) -> Vector:
     return force
 
 
-def objective(system: System, positions: list[Vector]) -> float:
-    """J = Σ d over P − Σ d over N."""
+def objective(system: System, positions: list[Vector], who: Collection[int]) -> float:
+    """J = Σ d over P − Σ d over N, of some particles."""
     j = 0.0
-    for x, here in enumerate(positions):
+    for x in who:
+        here = positions[x]
         j += sum(distance(here, positions[y]) for y in system.attractors[x])
         j -= sum(distance(here, positions[y]) for y in system.repellers[x])
     return j
@@ -383,15 +384,50 @@ def rescaled(positions: list[Vector]) -> list[Vector]:
     ]
 
 
-def step(system: System, positions: list[Vector], energy: float) -> Step:
-    """One iteration: x ← x + E · force, where all forces use the positions before it."""
-    moves = [[energy * f for f in _force(system, x, positions)] for x in range(len(positions))]
+def step(
+    system: System, positions: list[Vector], energy: float, moving: Collection[int] | None = None
+) -> Step:
+    """One iteration: x ← x + E · force, where all forces use the positions before it.
+
+    Only the `moving` particles move, if given; J counts them alone.
+    """
+    who = set(range(len(positions)) if moving is None else moving)
+    moves = [
+        [energy * f if x in who else 0.0 for f in _force(system, x, positions)]
+        for x in range(len(positions))
+    ]
     after = [
         [a + move for a, move in zip(x, moved, strict=True)]
         for x, moved in zip(positions, moves, strict=True)
     ]
     moved = sum(math.sqrt(sum(move**2 for move in moved)) for moved in moves)
-    return Step(rescaled(after) if system.rescale else after, objective(system, positions), moved)
+    j = objective(system, positions, who)
+    return Step(rescaled(after) if system.rescale else after, j, moved)
+
+
+def alternating_step(system: System, positions: list[Vector], energy: float, terms: int) -> Step:
+    """One iteration: contexts move first, and then terms, which see the contexts' new positions."""
+    free = replace(system, rescale=False)
+    first = step(free, positions, energy, range(terms, len(positions)))
+    second = step(system, first.positions, energy, range(terms))
+    return Step(
+        second.positions,
+        first.objective + second.objective,
+        first.displacement + second.displacement,
+    )
+
+
+def leading_singular_values(rows: list[dict[int, float]], terms: int) -> list[float]:
+    """Singular values of the springs of terms and contexts, divided by the roots of their sums.
+
+    The first one, 1, belongs to the mode in which all particles of a connected graph are alike.
+    """
+    sums = [sum(row.values()) for row in rows]
+    matrix = np.zeros((terms, len(rows) - terms))
+    for x in range(terms):
+        for c, sigma in rows[x].items():
+            matrix[x, c - terms] = sigma / math.sqrt(sums[x] * sums[c])
+    return [float(value) for value in np.linalg.svd(matrix, compute_uv=False)]
 
 
 def run(

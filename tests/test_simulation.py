@@ -19,7 +19,7 @@ from pyke.config import Config
 from pyke.core import arrays
 from pyke.core.arrays import Matrix, Repellers
 from pyke.core.progress import Progress
-from pyke.errors import DivergedError, Interrupted
+from pyke.errors import DivergedError, Interrupted, UsageError
 from pyke.pipeline.embed import embed
 from pyke.simulation import anneal
 from pyke.simulation.anneal import Result, State, simulate
@@ -104,7 +104,7 @@ def laid_out(points: list[list[float]]) -> State:
 
 
 def kept_states(
-    attracting: Matrix, repelling: Repellers, config: Config
+    attracting: Matrix, repelling: Repellers, config: Config, terms: int = 0
 ) -> list[NDArray[np.float64]]:
     """The positions before the first iteration and after each."""
     positions = [anneal.random_start(attracting.rows, config)]
@@ -114,6 +114,7 @@ def kept_states(
         replace(config, checkpoint_seconds=0),
         SILENT,
         keep=lambda state: positions.append(state.positions.copy()),
+        terms=terms,
     )
     assert not any(at[:, config.dimensions :].any() for at in positions), "the padding stays 0"
     return [at[:, : config.dimensions].astype(np.float64) for at in positions]
@@ -147,6 +148,60 @@ def test_every_step_equals_the_oracle(
         assert moment.objective == pytest.approx(truth.objective, rel=1e-4)
         assert moment.displacement == pytest.approx(truth.displacement, rel=1e-5)
         assert moment.energy == pytest.approx(1 - t * config.energy_release)
+
+
+@pytest.mark.parametrize("law", ["radial", "elementwise"])
+@pytest.mark.parametrize("rescale", [False, True])
+def test_every_alternating_step_equals_the_oracle(law: str, rescale: bool) -> None:
+    """Contexts move first; the terms see their new positions."""
+    config = Config(
+        dimensions=5, k=6, repellers=5, omega=1.0 if law == "radial" else 1e-4, repulsion=law,
+        rescale=rescale, updates="alternating", max_iterations=6, epsilon=0, seed=5, threads=2,
+    )  # fmt: skip
+    text = random_text(25, 40, 1)
+    forces, terms = forces_of(text, config), len(graph_of(text).terms)
+    system = oracle_of(*forces, config)
+    history = simulate(*forces, config, SILENT, terms=terms).history
+    states = kept_states(*forces, config, terms)
+    for t, (before, after, moment) in enumerate(zip(states[:-1], states[1:], history, strict=True)):
+        energy = 1 - t * config.energy_release
+        truth = oracle.alternating_step(system, before.tolist(), energy, terms)
+        size = 1 if rescale else np.ptp(before, axis=0).max()
+        np.testing.assert_allclose(after, truth.positions, rtol=1e-4, atol=1e-5 * size)
+        assert moment.objective == pytest.approx(truth.objective, rel=1e-4)
+        assert moment.displacement == pytest.approx(truth.displacement, rel=1e-4)
+
+
+@pytest.mark.parametrize("law", ["radial", "elementwise"])
+def test_every_stochastic_step_equals_the_oracle(law: str) -> None:
+    """About half of the particles move, others in each iteration, and the rest stays."""
+    config = Config(
+        dimensions=5, k=6, repellers=5, omega=1.0 if law == "radial" else 0.01, repulsion=law,
+        updates="stochastic", max_iterations=12, epsilon=0, seed=5, threads=2,
+    )  # fmt: skip
+    forces = forces_of(random_text(25, 40, 1), config)
+    system, history = oracle_of(*forces, config), simulate(*forces, config, SILENT).history
+    states = kept_states(*forces, config)
+    often = np.zeros(len(states[0]))
+    for t, (before, after, moment) in enumerate(zip(states[:-1], states[1:], history, strict=True)):
+        moving = np.flatnonzero((before != after).any(axis=1)).tolist()
+        often[moving] += 1
+        assert 0.25 < len(moving) / len(before) < 0.75
+        truth = oracle.step(system, before.tolist(), 1 - t * config.energy_release, moving)
+        size = np.ptp(before, axis=0).max()
+        np.testing.assert_allclose(after, truth.positions, rtol=1e-4, atol=1e-5 * size)
+        assert moment.objective == pytest.approx(truth.objective, rel=1e-4)
+        assert moment.displacement == pytest.approx(truth.displacement, rel=1e-5)
+    assert often.min() >= 1, "every particle moved at some time"
+    assert often.max() < 12, "no particle moved each time"
+
+
+def test_alternating_updates_need_contexts() -> None:
+    config = Config(dimensions=1, updates="alternating")
+    with pytest.raises(UsageError, match="the springs have no contexts"):
+        simulate(matrix([{1: 1.0}, {0: 1.0}]), all_repel(2), config, SILENT, terms=2)
+    with pytest.raises(UsageError, match="'ppmi' has no contexts"):
+        Config(updates="alternating", similarity="ppmi")
 
 
 @pytest.mark.parametrize(("law", "mass", "rescale"), LAWS)
@@ -304,7 +359,14 @@ def test_nan_and_infinity_are_detected_in_the_first_iteration(place: float, resc
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"preset": "paper"}, {"similarity": "ppmi", "rescale": True, "k": 3}],
+    [
+        {},
+        {"preset": "paper"},
+        {"similarity": "ppmi", "rescale": True, "k": 3},
+        {"init": "svd"},
+        {"updates": "alternating"},
+        {"updates": "stochastic"},
+    ],
     ids=str,
 )
 def test_vectors_do_not_depend_on_the_number_of_threads(
@@ -326,10 +388,14 @@ def test_vectors_do_not_depend_on_the_number_of_threads(
     )
 
 
-@pytest.mark.parametrize("rescale", [False, True])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"rescale": True}, {"init": "svd"}, {"updates": "alternating"}, {"updates": "stochastic"}],
+    ids=str,
+)
 @pytest.mark.parametrize("after", [1, 2, 7, 25])
 def test_an_interrupted_run_resumes_to_the_same_bits(
-    after: int, rescale: bool, monkeypatch: pytest.MonkeyPatch
+    after: int, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(number: int, *_: float) -> None:
         if number == after:
@@ -337,12 +403,15 @@ def test_an_interrupted_run_resumes_to_the_same_bits(
 
     stopping = Progress()
     monkeypatch.setattr(stopping, "iteration", interrupt)
-    config = Config(dimensions=4, rescale=rescale, threads=1)
-    forces = forces_of(random_text(25, 40, 5), config)
+    config = Config(dimensions=4, threads=1, **changes)
+    text = random_text(25, 40, 5)
+    forces, terms = forces_of(text, config), len(graph_of(text).terms)
     kept: list[State] = []
     with pytest.raises(Interrupted):
-        simulate(*forces, config, stopping, keep=kept.append)
-    whole, resumed = simulate(*forces, config, SILENT), simulate(*forces, config, SILENT, kept[-1])
+        simulate(*forces, config, stopping, keep=kept.append, terms=terms)
+    whole, resumed = (
+        simulate(*forces, config, SILENT, state, terms=terms) for state in (None, kept[-1])
+    )
     assert len(kept[-1].history) == after
     assert resumed.positions.tobytes() == whole.positions.tobytes()
     assert resumed.history == whole.history

@@ -90,8 +90,13 @@ class Config:
         False, MODEL, "Rescale every dimension to [0, 1] after each iteration.", paper=True
     )
     init: str = _setting(
-        "normal", MODEL, "Distribution of the random start.",
-        choices=("normal", "uniform"), paper="uniform",
+        "normal", MODEL, "Start: random numbers, or the leading singular vectors of the springs.",
+        choices=("normal", "uniform", "svd"), paper="uniform",
+    )  # fmt: skip
+    updates: str = _setting(
+        "simultaneous", MODEL,
+        "Who moves: all at once, contexts and then terms, or a random half in each iteration.",
+        choices=("simultaneous", "alternating", "stochastic"),
     )  # fmt: skip
     seed: int = _setting(0, MODEL, "Seed of all random numbers.", minimum=0, maximum=2**64 - 1)
 
@@ -137,6 +142,8 @@ class Config:
             if setting.parts:  # in the same order, however they were written
                 given = [part for part in setting.parts if part in _split(value)]
                 object.__setattr__(self, setting.name, ",".join(given))
+        if self.updates == "alternating" and self.similarity == "ppmi":  # known before reading
+            raise UsageError("`updates` is 'alternating', but `similarity` 'ppmi' has no contexts")
         if self.threads == 0:
             object.__setattr__(self, "threads", core_count())
 

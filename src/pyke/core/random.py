@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pyke.core.compile import kernel
 from pyke.core.hashing import mix
 
-START, POOL, MEMBER, HUB, CENTROID = 1, 2, 3, 4, 5  # purposes: each draws independent numbers
+# Purposes: each draws independent numbers.
+START, POOL, MEMBER, HUB, CENTROID, MOVE = 1, 2, 3, 4, 5, 6
 
 
 @kernel

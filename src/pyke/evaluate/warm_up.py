@@ -29,6 +29,7 @@ def compile_all(folder: Path, progress: Progress) -> None:
     embed(_star(), dimensions=2, similarity="ppmi", repellers=20)
     event_similarities(np.zeros(2, np.int32), np.zeros(2, np.int32), number=1)
     embed(_graph(), dimensions=2, literals="words", clusters=3)
+    embed(_graph(), dimensions=2, init="svd", updates="stochastic")
     embed(_graph(), dimensions=2).save(folder / "embedding")
     embedding = load(folder / "embedding")
     progress.stage("update")

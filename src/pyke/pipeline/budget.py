@@ -103,7 +103,7 @@ def _forces_bytes(sizes: Sizes, config: Config) -> int:
 def simulation_bytes(sizes: Sizes, config: Config) -> int:
     """The graph, the forces, and the positions before and after an iteration."""
     positions = 2 * 4 * row_stride(config.dimensions) * sizes.particles
-    forces = _forces_bytes(sizes, config) + 12 * sizes.particles
+    forces = _forces_bytes(sizes, config) + 14 * sizes.particles
     return _graph_bytes(sizes, config) + forces + positions
 
 

@@ -165,7 +165,7 @@ def _simulate(
 
     saved = checkpoints.load_state(springs.rows, config)
     with stages.stage(name, anneal.planned_iterations(config), "iterations"):
-        result = anneal.simulate(springs, repellers, config, stages.progress, saved, keep)
+        result = anneal.simulate(springs, repellers, config, stages.progress, saved, keep, terms)
     return springs, result
 
 

@@ -14,7 +14,7 @@ from pyke.graph.graph import NO_CLUSTERS
 from pyke.pipeline.budget import STAGE_BYTES, Sizes, writing_bytes
 from pyke.pipeline.embed import FASTER, Run, find_clusters, find_forces, first_config
 from pyke.read.objects import Inputs
-from pyke.simulation.anneal import planned_iterations
+from pyke.simulation.anneal import planned_iterations, start_sweeps
 
 SAMPLE_BYTES = 1_000_000_000  # of text
 TYPICAL_RATIO = 12  # text to compressed text
@@ -103,9 +103,8 @@ def _plan(sizes: Sizes, config: Config, measured: Mapping[str, float], share: fl
     With clusters, springs, repellers and simulation have the seconds of both simulations.
     """
     rows = sizes.springs + sizes.particles * config.repellers
-    rounds = planned_iterations(config)
-    if config.clusters:
-        rounds += planned_iterations(first_config(config))
+    settings = [config, first_config(config)] if config.clusters else [config]
+    rounds = sum(planned_iterations(one) + start_sweeps(one) for one in settings)
     seconds = {
         **measured,
         "simulation": rounds * rows / ROWS_PER_SECOND / config.threads,

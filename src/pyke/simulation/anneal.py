@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,8 +15,8 @@ from pyke.config import Config
 from pyke.core.arrays import BLOCK_ROWS, Floats, Matrix, Repellers
 from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
-from pyke.errors import DivergedError, Interrupted
-from pyke.simulation import _kernels, forces
+from pyke.errors import DivergedError, Interrupted, UsageError
+from pyke.simulation import _kernels, forces, svd
 
 CACHE_LINE = 16  # float32 values; rows are padded to complete cache lines
 
@@ -27,6 +27,7 @@ _STEPS: dict[str, Callable[..., None]] = {
 _STARTS: dict[str, Callable[..., None]] = {
     "normal": _kernels.normal_start,
     "uniform": _kernels.uniform_start,
+    "svd": _kernels.normal_start,  # before the springs act on it
 }
 
 
@@ -35,7 +36,7 @@ class Iteration:
     """Figures of one iteration."""
 
     energy: float  # E
-    objective: float  # J, of the positions before the iteration
+    objective: float  # J, of each particle that moved, before it moved
     displacement: float  # sum of the distances that all particles moved
 
 
@@ -90,6 +91,19 @@ def random_start(particles: int, config: Config) -> Floats:
     return positions
 
 
+def start(springs: Matrix, config: Config) -> Floats:
+    """The positions before the first iteration: random, or the leading modes of the springs."""
+    positions = random_start(springs.rows, config)
+    if config.init != "svd":
+        return positions
+    return svd.leading_modes(springs, positions, config.dimensions, config.threads)
+
+
+def start_sweeps(config: Config) -> int:
+    """How often the springs act on all particles before the first iteration."""
+    return svd.SWEEPS if config.init == "svd" else 0
+
+
 def simulate(
     springs: Matrix,
     repellers: Repellers,
@@ -97,20 +111,32 @@ def simulate(
     progress: Progress,
     state: State | None = None,
     keep: Callable[[State], None] | None = None,
+    terms: int = 0,
 ) -> Result:
-    """Run the simulation from a state, or from a random start, until a rule stops it.
+    """Run the simulation from a state, or from the start, until a rule stops it.
 
     `keep` receives states to resume from, every `config.checkpoint_seconds` and at interruption.
+    The first particles are the `terms`; alternating updates move the others first.
     """
+    if config.updates == "alternating" and not 0 < terms < springs.rows:
+        raise UsageError(
+            "`updates` is 'alternating', but the springs have no contexts. "
+            'Use `similarity="context"`, or other `updates`.'
+        )
     system = _system(springs, repellers, config)
-    state = state or State(random_start(springs.rows, config), ())
+    state = state or State(start(springs, config), ())
     positions, history = state.positions, list(state.history)
     following = _new_positions(len(positions), config)
     kept = time.monotonic()
     while not (reason := _reason_to_stop(history, config)):
         energy = _energy(len(history), config)
-        objective, displacement = _step(system, config, energy, positions, following)
-        positions, following = following, positions
+        objective = displacement = 0.0
+        for moves in _moving(len(history), len(positions), terms, config):
+            sums = _step(system._replace(moves=moves), config, energy, positions, following)
+            objective, displacement = objective + sums[0], displacement + sums[1]
+            positions, following = following, positions
+        if config.rescale:
+            _rescale(positions, config.threads)
         if not math.isfinite(objective) or not math.isfinite(displacement):
             raise DivergedError(
                 f"the simulation diverged in iteration {len(history) + 1}: positions became "
@@ -152,6 +178,25 @@ def place_at_weighted_mean(
             return
         placed |= found
         found[:] = False
+
+
+def _moving(
+    iteration: int, particles: int, terms: int, config: Config
+) -> Iterator[NDArray[np.bool_]]:
+    """The particles that move in an iteration; several groups of them move in turn."""
+    moves = np.ones(particles, bool)
+    if config.updates == "alternating":
+        moves[:terms] = False
+        yield moves
+        moves = ~moves
+    elif config.updates == "stochastic":
+        seed = np.uint64(config.seed)
+        parallel_for(
+            config.threads,
+            particles,
+            lambda begin, end: _kernels.draw_half(seed, iteration, begin, end, moves),
+        )
+    yield moves
 
 
 def _energy(iteration: int, config: Config) -> float:
@@ -197,13 +242,14 @@ def _system(springs: Matrix, repellers: Repellers, config: Config) -> forces.Sys
         counts=repellers.counts,
         block_rows=BLOCK_ROWS,
         omega=np.float32(config.omega),
+        moves=np.ones(springs.rows, bool),
     )
 
 
 def _step(
     system: forces.System, config: Config, energy: float, positions: Floats, following: Floats
 ) -> tuple[float, float]:
-    """Move all particles at the same time; return J before the move and the displacement."""
+    """Move particles at the same time; return J before the move and the displacement."""
     blocks = len(system.pool_offsets) - 1
     sums = np.zeros((blocks, 2), np.float64)
     step = _STEPS[config.repulsion]
@@ -212,8 +258,6 @@ def _step(
         blocks,
         lambda begin, end: step(system, np.float32(energy), begin, end, positions, following, sums),
     )
-    if config.rescale:
-        _rescale(following, config.threads)
     objective, displacement = _ordered_sum(sums)
     return objective, displacement
 

@@ -3,7 +3,7 @@
     x ← x + E · ( Σ σ (y − x) / Σ σ − ω Σ (y − x) / d² )
 
 The first sum is over P(x): springs attract, by Hooke's law. The second is over N(x): repellers push
-away, with the inverse of the distance. `step_radial` applies it to all particles at the same time.
+away, with the inverse of the distance. `step_radial` applies it to many particles at the same time.
 
 Letters as in the paper:
 
@@ -39,6 +39,7 @@ class System(NamedTuple):
     counts: NDArray[np.uint16]
     block_rows: int
     omega: np.float32
+    moves: NDArray[np.bool_]  # whether a particle moves; others stay
 
 
 # These kernels take arrays instead of the System: reading a field counts references, and threads
@@ -171,7 +172,7 @@ def step_radial(
     """float32 positions (particles, stride) → out, for the blocks begin … end.
 
     x ← x + E · ( Σ σ (y − x) / inertia − ω Σ (y − x) / d² ), all from the previous positions.
-    sums[block] = (J, displacement) of the block.
+    sums[block] = (J, displacement) of the particles of the block that move.
     """
     offsets, columns, sigma, inverse_inertia = (
         system.offsets,
@@ -179,7 +180,7 @@ def step_radial(
         system.sigma,
         system.inverse_inertia,
     )
-    members, counts, omega = system.members, system.counts, system.omega
+    members, counts, omega, moves = system.members, system.counts, system.omega, system.moves
     force = np.empty(positions.shape[1], np.float32)
     for block in range(begin, end):
         pool = _gather_pool(system, block, positions)
@@ -187,6 +188,9 @@ def step_radial(
         for x in range(
             block * system.block_rows, min(positions.shape[0], (block + 1) * system.block_rows)
         ):
+            if not moves[x]:
+                out[x] = positions[x]
+                continue
             objective += _attract(offsets, columns, sigma, inverse_inertia[x], x, positions, force)
             objective -= _repel_radial(members, counts[x], omega, x, positions, pool, force)
             displacement += _move(x, energy, force, positions, out)
@@ -206,7 +210,7 @@ def step_elementwise(
     """float32 positions (particles, stride) → out, for the blocks begin … end.
 
     x ← x + E · ( Σ σ (y − x) / inertia − ω Σ 1 / (y − x) ), all from the previous positions.
-    sums[block] = (J, displacement) of the block.
+    sums[block] = (J, displacement) of the particles of the block that move.
     """
     offsets, columns, sigma, inverse_inertia = (
         system.offsets,
@@ -214,7 +218,7 @@ def step_elementwise(
         system.sigma,
         system.inverse_inertia,
     )
-    members, counts, omega = system.members, system.counts, system.omega
+    members, counts, omega, moves = system.members, system.counts, system.omega, system.moves
     force = np.empty(positions.shape[1], np.float32)
     for block in range(begin, end):
         pool = _gather_pool(system, block, positions)
@@ -222,6 +226,9 @@ def step_elementwise(
         for x in range(
             block * system.block_rows, min(positions.shape[0], (block + 1) * system.block_rows)
         ):
+            if not moves[x]:
+                out[x] = positions[x]
+                continue
             objective += _attract(offsets, columns, sigma, inverse_inertia[x], x, positions, force)
             objective -= _repel_elementwise(members, counts[x], omega, x, positions, pool, force)
             displacement += _move(x, energy, force, positions, out)

@@ -57,11 +57,11 @@ def simulated_frames(
             iterations.append(len(state.history))
             kept.append(state.positions[ids, : config.dimensions])
 
-    start = anneal.State(anneal.random_start(forces[0].rows, config), ())
+    start = anneal.State(anneal.start(forces[0], config), ())
     keep(start)
     progress.stage("simulation", anneal.planned_iterations(config), "iterations")
     every_iteration = replace(config, checkpoint_seconds=0.0)  # calls `keep` after each iteration
-    result = anneal.simulate(*forces, every_iteration, progress, start, keep)
+    result = anneal.simulate(*forces, every_iteration, progress, start, keep, len(embedding))
     if iterations[-1] != len(result.history):
         iterations.append(len(result.history))
         kept.append(result.positions[ids, : config.dimensions])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyke.core.arrays import Floats
+from pyke.config import Config
+from pyke.core.arrays import Floats, Matrix, Repellers
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DivergedError
@@ -28,8 +29,12 @@ def layout(embedding: Embedding, view: View, progress: Progress) -> list[figure.
     if not view.before_and_after:
         return [figure.Panel("", points)]
     config = embedding.config()
-    start = anneal.random_start(len(embedding), config)[:, : config.dimensions]
-    before = figure.Panel("random start", search.project_on(start, *axes))
+    if config.init == "svd":
+        title, start = "start", anneal.start(_forces(embedding, config, progress)[0], config)
+    else:
+        title, start = "random start", anneal.random_start(len(embedding), config)
+    start = np.ascontiguousarray(start[: len(embedding), : config.dimensions])
+    before = figure.Panel(title, search.project_on(start, *axes))
     return [before, figure.Panel("after the simulation", points)]
 
 
@@ -39,9 +44,7 @@ def simulated(embedding: Embedding, points: Floats, progress: Progress) -> Float
     The springs are those of the embedding.
     """
     config = embedding.config(dimensions=points.shape[1])
-    forces = find_forces(
-        embedding.graph(), Stages(config, progress), np.array(embedding.term_clusters)
-    )
+    forces = _forces(embedding, config, progress)
     start = anneal.random_start(forces[0].rows, config)
     start[: len(points), : config.dimensions] = points
     start[len(points) :] = 0  # contexts start at the weighted mean of their terms
@@ -49,13 +52,20 @@ def simulated(embedding: Embedding, points: Floats, progress: Progress) -> Float
     anneal.place_at_weighted_mean(forces[0], start, placed, config.threads)
     progress.stage("simulation", anneal.planned_iterations(config), "iterations")
     try:
-        result = anneal.simulate(*forces, config, progress, anneal.State(start, ()))
+        state = anneal.State(start, ())
+        result = anneal.simulate(*forces, config, progress, state, terms=len(points))
     except DivergedError:
         raise DivergedError(
             f"the simulation diverged in {config.dimensions} dimensions. "
             'Use `method="pca"`, which needs no simulation.'
         ) from None
     return np.ascontiguousarray(result.positions[: len(points), : config.dimensions])
+
+
+def _forces(embedding: Embedding, config: Config, progress: Progress) -> tuple[Matrix, Repellers]:
+    """Springs and repellers of the graph of an embedding."""
+    clusters = np.array(embedding.term_clusters)
+    return find_forces(embedding.graph(), Stages(config, progress), clusters)
 
 
 def selected_panel(panel: figure.Panel, selection: Selection) -> figure.Panel:
