@@ -141,7 +141,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for name in options.graphs:
         graph = Run(common.graph(options.data, name), Config(on_error="skip")).read()
-        embed_graph(graph, Config(max_iterations=1))  # loads the kernels
+        embed_graph(graph, Config(max_iterations=1, clusters=10))  # loads the kernels
         for seed in options.seeds:
             base = 0.0
             for title in options.variants:
