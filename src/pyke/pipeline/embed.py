@@ -36,8 +36,6 @@ from pyke.springs.repellers import draw_repellers
 from pyke.springs.similarity import similarity
 from pyke.springs.strongest import strongest_springs, symmetric_matrix
 
-FASTER = 1.5  # the first simulation releases its energy by this factor faster
-
 
 def embed(
     source: Source, *, preset: str = "default", progress: Progress | None = None, **parameters: Any
@@ -76,13 +74,8 @@ def embed(
     return run.embed()
 
 
-def embed_graph(
-    graph: Graph, config: Config, progress: Progress | None = None, clusters: Ids = NO_CLUSTERS
-) -> Embedding:
+def embed_graph(graph: Graph, config: Config, progress: Progress | None = None) -> Embedding:
     """Embed a graph that has been read already.
-
-    `clusters` has the cluster of each term for the coarse contexts, if it is known. Without it, a
-    first simulation finds the clusters.
 
     Examples
     --------
@@ -95,19 +88,17 @@ def embed_graph(
     """
     stages = Stages(config, progress)
     stages.sizes = sizes_of(graph)
-    return _embed_graph(graph, stages, clusters=clusters)
+    return _embed_graph(graph, stages)
 
 
 def _embed_graph(
-    graph: Graph,
-    stages: Stages,
-    checkpoints: Checkpoints = NO_CHECKPOINTS,
-    clusters: Ids = NO_CLUSTERS,
+    graph: Graph, stages: Stages, checkpoints: Checkpoints = NO_CHECKPOINTS
 ) -> Embedding:
     """Springs → repellers → simulation → embedding, except stages that checkpoints cover."""
     config = stages.config
     checkpoints.save_graph(graph)
-    if config.clusters and not len(clusters):
+    clusters: Ids = NO_CLUSTERS
+    if config.clusters:
         known = checkpoints.load_clusters(len(graph.terms))
         clusters = find_clusters(graph, stages, checkpoints) if known is None else known
         checkpoints.save_clusters(clusters)
@@ -128,19 +119,14 @@ def _embed_graph(
 
 
 def find_clusters(graph: Graph, stages: Stages, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Ids:
-    """The cluster of each term, by a shorter simulation with the springs of the graph alone."""
+    """The cluster of each term, by a simulation with the springs of the graph alone."""
     config = stages.config
-    first, earlier = first_config(config), checkpoints.before_clusters()
-    result = _simulate("first simulation", graph, NO_CLUSTERS, stages, first, earlier)[1]
+    earlier = checkpoints.before_clusters()
+    result = _simulate("first simulation", graph, NO_CLUSTERS, stages, config, earlier)[1]
     stages.require("clusters")
     with stages.stage("clusters"):
         points = np.ascontiguousarray(result.positions[: len(graph.terms), : config.dimensions])
         return clusters_of(points, config.clusters, config.seed, config.threads)
-
-
-def first_config(config: Config) -> Config:
-    """The settings of the first simulation, which needs fewer iterations."""
-    return replace(config, energy_release=FASTER * config.energy_release)
 
 
 def _simulate(

@@ -12,7 +12,7 @@ from pyke.core.progress import Progress
 from pyke.errors import OverBudget, UsageError
 from pyke.graph.graph import NO_CLUSTERS
 from pyke.pipeline.budget import STAGE_BYTES, Sizes, writing_bytes
-from pyke.pipeline.embed import FASTER, Run, find_clusters, find_forces, first_config
+from pyke.pipeline.embed import Run, find_clusters, find_forces
 from pyke.read.objects import Inputs
 from pyke.simulation.anneal import planned_iterations, start_sweeps
 
@@ -76,7 +76,7 @@ def make_plan(
     text = sum(doc.size * (TYPICAL_RATIO if doc.compression else 1) for doc in documents)
     share = min(1.0, sample_bytes / max(1, text))
     # The sample finds clusters by a simulation of two iterations, which give similar counts.
-    unlimited = replace(config, memory=None, energy_release=0.5 / FASTER)
+    unlimited = replace(config, memory=None, energy_release=0.5)
     sample, read = _sample(Run(inputs, unlimited, progress, share))
     sizes = sample.stages.sizes
     if read < total:
@@ -103,8 +103,8 @@ def _plan(sizes: Sizes, config: Config, measured: Mapping[str, float], share: fl
     With clusters, springs, repellers and simulation have the seconds of both simulations.
     """
     rows = sizes.springs + sizes.particles * config.repellers
-    settings = [config, first_config(config)] if config.clusters else [config]
-    rounds = sum(planned_iterations(one) + start_sweeps(one) for one in settings)
+    simulations = 2 if config.clusters else 1
+    rounds = simulations * (planned_iterations(config) + start_sweeps(config))
     seconds = {
         **measured,
         "simulation": rounds * rows / ROWS_PER_SECOND / config.threads,
