@@ -94,7 +94,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 def _has_checksum(data: bytes, checksum: Any) -> bool:
     """Whether a text has this checksum; it is computed with zeros in place of the checksum."""
-    if not isinstance(checksum, str):
+    if not (isinstance(checksum, str) and checksum):
         return False
     head, found, tail = data.rpartition(checksum.encode("utf-8", "backslashreplace"))
     whole = head + _NO_CHECKSUM.encode() + tail
