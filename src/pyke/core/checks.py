@@ -46,7 +46,7 @@ def check_offsets(offsets: Offsets, end: int, distinct: bool = False) -> None:
 
 def check_sorted(*columns: NDArray[Any], distinct: bool = False) -> None:
     """Rows of columns ascend; the first column counts most."""
-    for begin in range(0, len(columns[0]) - 1, _ROWS_AT_ONCE):
+    for begin in range(0, len(columns[0]), _ROWS_AT_ONCE):
         equal: Any = True
         for column in columns:
             part = np.ascontiguousarray(column[begin : begin + _ROWS_AT_ONCE + 1])
