@@ -416,6 +416,150 @@ def test_replacing_a_link_or_a_file_leaves_no_files(kind: str, tmp_path: Path) -
         assert {path.name for path in place.iterdir()} == {"out"}
 
 
+def test_a_file_is_not_replaced_by_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "out").write_bytes(b"precious")
+    for force in (False, True):
+        with pytest.raises(OutputExists, match=r"out exists and is not a directory; choose"):
+            files.check_output_directory(tmp_path / "out", force)
+
+
+def test_a_directory_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    with pytest.raises(OutputExists, match="exists and is not a file; choose another output"):
+        files.check_output_file(tmp_path, True)
+
+
+def test_the_root_directory_is_no_output() -> None:
+    with pytest.raises(OutputExists, match=r"^cannot replace /; choose a directory below it$"):
+        files.check_output_directory(Path("/"), True)
+
+
+def test_an_output_that_appears_while_another_is_written_is_not_replaced(tmp_path: Path) -> None:
+    def blocks() -> Iterator[bytes]:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "thesis.txt").write_text("precious")
+        yield b"new"
+
+    with pytest.raises(OutputExists):
+        files.write_directory(tmp_path / "out", {"x": blocks()}, {}, True)
+    assert snapshot(tmp_path) == {"out": b"", "out/thesis.txt": b"precious"}
+
+
+def test_a_file_that_appears_while_another_is_written_is_not_replaced(tmp_path: Path) -> None:
+    with pytest.raises(OutputExists), files.new_file(tmp_path / "x"):
+        (tmp_path / "x").write_bytes(b"precious")
+    assert snapshot(tmp_path) == {"x": b"precious"}
+
+
+def test_a_file_creates_the_folders_above_it(tmp_path: Path) -> None:
+    files.write_file(tmp_path / "a" / "b" / "x", b"new")
+    assert (tmp_path / "a" / "b" / "x").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize(
+    ("contents", "needed"),
+    [
+        ({"a": b"123", "b": np.zeros(500, np.int64)}, "; it needs 4,003 bytes"),
+        ({"a": memoryview(b"1234")}, "; it needs 4 bytes"),
+        ({"a": iter([b"123"])}, ""),
+    ],
+)
+def test_the_error_of_a_full_disk_says_how_much_is_needed(
+    contents: Contents, needed: str, tmp_path: Path
+) -> None:
+    with pytest.raises(WriteError) as caught:
+        inject(Faults(1), lambda: files.write_directory(tmp_path / "out", contents, {}))
+    assert str(caught.value) == (
+        f"cannot write {tmp_path / 'out'}: the disk is full{needed}. Existing output is unchanged."
+    )
+
+
+def test_an_error_without_a_reason_of_the_system_has_its_own_text() -> None:
+    with (
+        pytest.raises(WriteError, match=r"^cannot write x: odd\. Existing output is unchanged\.$"),
+        files._write_errors("x"),
+    ):
+        raise OSError("odd")
+
+
+def test_a_folder_without_permission_is_an_error_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def access(path: Path, mode: int) -> bool:
+        asked.append((path, mode))
+        return False
+
+    monkeypatch.setattr(files, "os", Module(os, access=access))
+    with pytest.raises(WriteError, match=f"b/out: no permission to write to {tmp_path}$"):
+        files.check_output_directory(tmp_path / "b" / "out", False)
+    assert asked == [(tmp_path, os.W_OK)]
+
+
+@pytest.mark.parametrize("replace", [False, True], ids=["new", "replaced"])
+@pytest.mark.parametrize("one_step", [False, True], ids=["renames", "exchange"])
+def test_a_directory_is_synced_before_and_after_it_gets_its_name(
+    replace: bool, one_step: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _with_old(tmp_path / "x", replace)
+    states = []
+    sync = files._sync_directory
+
+    def watched(path: Path) -> None:
+        manifest = tmp_path / "x" / "out" / MANIFEST
+        new = manifest.exists() and json.loads(manifest.read_text())["generation"] == "new"
+        states.append((path.name.startswith(".out.writing"), path == tmp_path / "x", new))
+        sync(path)
+
+    monkeypatch.setattr(files, "_sync_directory", watched)
+    if not one_step:
+        monkeypatch.setattr(files, "try_exchange", lambda *_: False)
+    files.write_directory(tmp_path / "x" / "out", NEW, {"generation": "new"}, replace)
+    after = 2 if replace and not one_step else 1  # also before the old files are removed
+    assert states == [(True, False, False), *[(False, True, True)] * after]
+
+
+def test_a_file_is_synced_before_and_its_folder_after_it_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = []
+
+    def fsync(descriptor: int) -> None:
+        synced.append((os.path.isdir(f"/proc/self/fd/{descriptor}"), (tmp_path / "x").exists()))
+
+    monkeypatch.setattr(files, "os", Module(os, fsync=fsync))
+    files.write_file(tmp_path / "x", b"new")
+    assert synced == [(False, False), (True, True)]
+
+
+@pytest.mark.parametrize(
+    ("terminal", "shown"), [(True, b"a\\u001b[31m\n"), (False, b"a\x1b[31m\n")]
+)
+def test_control_codes_are_escaped_only_on_a_terminal(
+    terminal: bool, shown: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", Module(io, buffer=screen, isatty=lambda: terminal))
+    assert files.write_stream("-", [b"a\x1b[31m\n"]) == len(shown)
+    assert screen.getvalue() == shown
+
+
+def test_one_thread_compresses_unless_more_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = []
+    ordered_map = files.ordered_map
+
+    def watched(work: Any, blocks: Any, threads: int) -> Any:
+        used.append(threads)
+        return ordered_map(work, blocks, threads)
+
+    monkeypatch.setattr(files, "ordered_map", watched)
+    files.write_stream(tmp_path / "x.gz", [b"new"])
+    files.write_stream(tmp_path / "y.gz", [b"new"], threads=3)
+    assert used == [1, 3]
+
+
 def test_writing_below_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
     with pytest.raises(WriteError, match="file/out"):
@@ -530,6 +674,95 @@ def test_a_failed_run_releases_its_lock(tmp_path: Path) -> None:
         assert work.is_dir()
 
 
+def test_a_failed_run_keeps_its_checkpoint_and_a_complete_one_removes_it(tmp_path: Path) -> None:
+    work = tmp_path / ".out.pyke"
+
+    def fail() -> None:
+        with files.work_directory(tmp_path / "out"):
+            (work / "step").mkdir()
+            (work / "step" / "x").write_bytes(b"half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert snapshot(work) == {"lock": b"", "step": b"", "step/x": b"half"}
+    with files.work_directory(tmp_path / "out") as again:
+        assert (again / "step" / "x").read_bytes() == b"half"
+        (again / "file").write_bytes(b"more")
+    assert snapshot(tmp_path) == {}
+
+
+def test_a_failed_run_without_a_checkpoint_removes_its_directory(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), files.work_directory(tmp_path / "out"):
+        raise ZeroDivisionError
+    assert snapshot(tmp_path) == {}
+
+
+def test_a_work_directory_is_synced_when_it_is_locked_and_before_its_lock_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr(files, "_sync_directory", lambda path: seen.append(os.listdir(path)))
+    with files.work_directory(tmp_path / "out") as work:
+        (work / "step").write_bytes(b"x")
+    assert seen == [["lock"], ["lock"]]
+
+
+def test_only_the_owner_can_read_and_write_the_lock(tmp_path: Path) -> None:
+    with files.work_directory(tmp_path / "out") as work:
+        assert (work / "lock").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_is_never_a_lock(tmp_path: Path) -> None:
+    (tmp_path / ".out.pyke").mkdir()
+    (tmp_path / ".out.pyke" / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(WriteError), files.work_directory(tmp_path / "out"):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_descriptors_of_refused_and_of_complete_runs_are_closed(tmp_path: Path) -> None:
+    free = os.dup(0)
+    os.close(free)
+    with files.work_directory(tmp_path / "out"):
+        with pytest.raises(OutputExists), files.work_directory(tmp_path / "out"):
+            pass
+        inside = os.dup(0)
+        os.close(inside)
+    again = os.dup(0)
+    os.close(again)
+    assert (inside, again) == (free + 1, free)
+
+
+def test_a_directory_that_other_runs_remove_all_the_time_is_tried_100_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def removed(*_: object) -> int:
+        tried.append(1)
+        raise FileNotFoundError(2, "gone")
+
+    monkeypatch.setattr(files, "os", Module(os, open=removed))
+    with pytest.raises(WriteError, match="gone"), files.work_directory(tmp_path / "out"):
+        pass
+    assert len(tried) == 100
+
+
+def test_a_lock_that_other_runs_remove_all_the_time_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = os.dup(0)
+    os.close(free)
+    same = Module(os.path, samestat=lambda *_: False)
+    monkeypatch.setattr(files, "os", Module(os, path=same))
+    with pytest.raises(OutputExists, match="another run"), files.work_directory(tmp_path / "out"):
+        pass
+    again = os.dup(0)
+    os.close(again)
+    assert again == free
+
+
 HOLDER = """
 import sys
 from pathlib import Path
@@ -569,6 +802,28 @@ def test_removing_a_missing_path_is_not_an_error(tmp_path: Path) -> None:
     files.remove(tmp_path / "x")
     files.remove(tmp_path / "x")
     assert snapshot(tmp_path) == {}
+
+
+def test_removing_works_for_files_directories_and_dead_links(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "folder").mkdir()
+    for name in ("file", "folder"):
+        files.remove(tmp_path / name)
+    assert snapshot(tmp_path) == {}
+
+
+def test_a_temporary_directory_is_named_after_the_program_and_removed() -> None:
+    with files.temporary_directory() as path:
+        assert path.is_dir()
+        assert path.name.startswith("pyke-")
+    assert not path.exists()
+
+
+def test_a_temporary_text_is_read_back_and_replaces_invalid_utf8() -> None:
+    with files.temporary_text() as file:
+        file.buffer.write(b"a\xffb")
+        file.seek(0)
+        assert file.read() == "a�b"
 
 
 # -- Reading ----------------------------------------------------------------------------------
