@@ -3,10 +3,13 @@
     python bench/mutation.py                      # all modules, a sample of mutants
     python bench/mutation.py core/files --sample 0   # every mutant of one module
 
-Each mutant is a copy of a module with one change. It is loaded instead of the module in a fork of a
-process that has loaded all libraries, and the tests of the module run until one fails. Strings
-within f-strings are not changed: they are the words of messages. Child processes of tests load the
-unchanged code. Kernels run without the compiler.
+Each mutant is a module with one change. Most changes are made in a fork of a process that has
+loaded the module and its tests; a change outside of functions needs a fork that has loaded
+libraries only. The tests that run the changed line follow each other until one fails. A mutant that
+needs three times as much CPU time as they do, and some seconds, is an endless loop: it is noticed.
+
+Strings within f-strings are not changed: they are the words of messages. Child processes of tests
+load the unchanged code. Kernels run without the compiler.
 
 Exits with 1 if fewer than 80 % of the mutants are noticed.
 """
@@ -15,22 +18,30 @@ from __future__ import annotations
 
 import argparse
 import ast
-import copy
+import gc
 import importlib
 import importlib.abc
 import importlib.machinery
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
+
+import coverage
+import pytest
+
+from mutants import Mutant, mutants_of
 
 ROOT = Path(__file__).parents[1]
 TARGET = 0.80
@@ -47,12 +58,12 @@ GRAPH = ("tests/test_graph_build.py", "tests/test_graph_roles.py")
 READ = ("tests/test_read.py", "tests/test_read_messages.py")
 # Modules and their tests; those that find most mutants first.
 MODULES: dict[str, tuple[str, ...]] = {
-    "core/files": (*FILES, *STORE, "tests/test_core_system.py", POWER),
-    "core/stored": (*STORE, *FILES),
-    "core/checks": STORE,
+    "core/files": FILES,
+    "core/stored": ("tests/test_core_stored.py", *STORE),
+    "core/checks": ("tests/test_core_checks.py",),
     "embedding/store": STORE,
-    "graph/terms": (*GRAPH, *STORE, "tests/test_embedding_lookup.py"),
-    "graph/build": (*GRAPH, "tests/test_pipeline.py"),
+    "graph/terms": ("tests/test_graph_terms.py",),
+    "graph/build": GRAPH,
     "read/tokenize": READ,
     "read/_kernels": ("tests/test_read.py",),
     "read/_scanners": ("tests/test_read.py",),
@@ -61,119 +72,9 @@ MODULES: dict[str, tuple[str, ...]] = {
 WARNINGS = ("-W", "ignore::pytest.PytestAssertRewriteWarning", "-W", "ignore:overflow")
 INTERPRETED = ("read/_kernels", "read/_scanners")
 
-Change = Callable[[Any], ast.AST]  # of a node
+OUTSIDE = 100  # exit code of a child that cannot make its change
 
-# -- mutants ---------------------------------------------------------------------------------------
-
-SWAPS: dict[type, type] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd, ast.And: ast.Or, ast.Or: ast.And, ast.Break: ast.Continue,
-    ast.Continue: ast.Break,
-}  # fmt: skip
-
-
-def changes_of(node: ast.AST) -> Iterator[tuple[str, Change]]:
-    """All changes of one node, each with its name."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
-        yield "another comparison", lambda n: _with(n, ops=[SWAPS[type(n.ops[0])](), *n.ops[1:]])
-    elif isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp) and type(node.op) in SWAPS:
-        yield "another operator", lambda n: _with(n, op=SWAPS[type(n.op)]())
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield "without not", lambda n: n.operand
-    elif isinstance(node, ast.Break | ast.Continue):
-        yield "break and continue", lambda n: SWAPS[type(n)]()
-    elif isinstance(node, ast.If | ast.While | ast.IfExp):
-        yield "negated condition", lambda n: _with(n, test=ast.UnaryOp(ast.Not(), n.test))
-    elif isinstance(node, ast.Return) and node.value is not None:
-        yield "returns None", lambda n: _with(n, value=ast.Constant(None))
-    elif isinstance(node, ast.Expr | ast.Raise):
-        yield "removed", lambda _: ast.Pass()
-    elif isinstance(node, ast.Constant):
-        yield from _changes_of_constant(node)
-    if isinstance(node, ast.AugAssign):
-        yield "removed", lambda _: ast.Pass()
-
-
-def _changes_of_constant(node: ast.Constant) -> Iterator[tuple[str, Change]]:
-    value = node.value
-    if isinstance(value, bool):
-        yield "another truth value", lambda n: ast.Constant(not n.value)
-    elif isinstance(value, int | float):
-        yield "number plus 1", lambda n: ast.Constant(n.value + 1)
-    elif isinstance(value, str):
-        yield "another text", lambda n: ast.Constant(f"XX{n.value}")
-    elif isinstance(value, bytes):
-        yield "another text", lambda n: ast.Constant(b"XX" + n.value)
-
-
-def _with(node: Any, **fields: Any) -> Any:
-    for name, value in fields.items():
-        setattr(node, name, value)
-    return node
-
-
-def nodes_to_change(tree: ast.AST) -> Iterator[ast.AST]:
-    """Nodes that run: no annotations, docstrings, texts in f-strings and imports."""
-    skipped: set[int] = set()
-    for node in ast.walk(tree):
-        if id(node) in skipped:
-            skipped.update(map(id, ast.iter_child_nodes(node)))
-            continue
-        if isinstance(node, ast.FunctionDef):
-            skipped.add(id(node.returns))
-            skipped.update(id(decorator) for decorator in node.decorator_list)
-        if isinstance(node, ast.arg | ast.AnnAssign):
-            skipped.add(id(node.annotation))
-        if isinstance(node, ast.JoinedStr):
-            skipped.update(id(part) for part in node.values if isinstance(part, ast.Constant))
-        if isinstance(node, ast.FormattedValue) and node.format_spec:
-            skipped.add(id(node.format_spec))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            skipped.add(id(node.value))
-            continue  # a docstring
-        yield node
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A changed module."""
-
-    line: int
-    change: str
-    before: str
-    source: str
-
-
-def mutants_of(source: str) -> list[Mutant]:
-    """All mutants of a module."""
-    tree = ast.parse(source)
-    found = []
-    places = [getattr(node, "lineno", 0) for node in nodes_to_change(tree)]
-    for number, node in enumerate(nodes_to_change(tree)):
-        for which, (name, _) in enumerate(changes_of(node)):
-            changed = copy.deepcopy(tree)
-            same = next(n for i, n in enumerate(nodes_to_change(changed)) if i == number)
-            change = list(changes_of(same))[which][1]
-            _replace(changed, same, change)
-            text = ast.unparse(ast.fix_missing_locations(changed))
-            found.append(Mutant(places[number], name, ast.unparse(node).split("\n")[0], text))
-    return [mutant for mutant in found if mutant.source != ast.unparse(tree)]
-
-
-def _replace(tree: ast.AST, node: ast.AST, change: Change) -> None:
-    """Apply a change; a node that becomes another one takes its place in its parent."""
-    new = change(node)
-    if new is node:
-        return
-    for parent in ast.walk(tree):
-        for name, value in ast.iter_fields(parent):
-            if value is node:
-                setattr(parent, name, new)
-            elif isinstance(value, list):
-                value[:] = [new if item is node else item for item in value]
+Tell = Callable[[Mutant, str], None]  # the result of a mutant
 
 
 # -- one module, in a process of its own -----------------------------------------------------------
@@ -182,64 +83,196 @@ def _replace(tree: ast.AST, node: ast.AST, change: Change) -> None:
 class _Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Loads one module from a changed source."""
 
-    def __init__(self, name: str, path: Path, source: str) -> None:
-        self.name, self.path, self.source = name, path, source
+    def __init__(self, module: str, source: str) -> None:
+        self.name = f"pyke.{module.replace('/', '.')}"
+        self.path = str(ROOT / "src" / "pyke" / f"{module}.py")
+        self.code = compile(source, self.path, "exec")
 
     def find_spec(self, name: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
         if name != self.name:
             return None
-        spec = importlib.machinery.ModuleSpec(name, self, origin=str(self.path))
+        spec = importlib.machinery.ModuleSpec(name, self, origin=self.path)
         spec.has_location = True
         return spec
 
     def exec_module(self, module: ModuleType) -> None:
-        exec(compile(self.source, self.path, "exec"), module.__dict__)
+        exec(self.code, module.__dict__)
 
 
-def run_tests(module: str, source: str, seconds: float) -> str:
-    """Run the tests of a module with this source: passed, failed or timeout."""
+class _Loop:
+    """A plugin of pytest that replaces its loop over the tests. The first failure ends all."""
+
+    def __init__(self, loop: Callable[[list[pytest.Item]], None]) -> None:
+        self.loop = loop
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # one for all
+        self.loop(session.items)
+        return True
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            os._exit(1)
+
+
+def with_tests(loader: _Loader, tests: Iterable[str], loop: Callable[..., None]) -> None:
+    """Load a changed module and tests, and call a function with the tests. Does not return."""
+    silence = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(silence, stream)
+    sys.meta_path.insert(0, loader)
+    options = ["-q", "-p", "no:cacheprovider", *WARNINGS]
+    os._exit(pytest.main([*options, *(str(ROOT / test) for test in tests)], plugins=[_Loop(loop)]))
+
+
+def run(items: list[pytest.Item], after: Callable[[pytest.Item], None] = id) -> None:
+    """Run some tests. The process ends at the first failure."""
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        after(item)
+
+
+def in_fork(work: Callable[[], None], seconds: float) -> str:
+    """Do some work in a child, with a limit of CPU time: passed, failed, timeout or outside."""
     child = os.fork()
     if not child:
         os.setpgid(0, 0)
-        silence = os.open(os.devnull, os.O_RDWR)
-        for stream in range(3):
-            os.dup2(silence, stream)
-        name = f"pyke.{module.replace('/', '.')}"
-        sys.meta_path.insert(0, _Loader(name, ROOT / "src" / "pyke" / f"{module}.py", source))
-        import pytest
-
-        options = ["-x", "-q", "-p", "no:cacheprovider", *WARNINGS]
-        os._exit(pytest.main([*options, *(str(ROOT / test) for test in MODULES[module])]))
-    end = time.monotonic() + seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), resource.RLIM_INFINITY))
+        try:
+            work()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    end = time.monotonic() + 60 + 20 * seconds  # other programs may use the processors, too
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return "failed" if status else "passed"
-        time.sleep(0.05)
+            code = os.waitstatus_to_exitcode(status)
+            return {0: "passed", OUTSIDE: "outside", -signal.SIGXCPU: "timeout"}.get(code, "failed")
+        time.sleep(0.01)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return "timeout"
 
 
+@dataclass
+class Cover:
+    """The tests that run each line of a module, and the CPU time of each test."""
+
+    lines: dict[int, list[str]]
+    seconds: dict[str, float]
+
+    def tests(self, lines: Iterable[int]) -> list[str]:
+        """The tests that run any of these lines: in the order of the files, the fastest first."""
+        found = {test for line in lines for test in self.lines.get(line, ())}
+        files = list(dict.fromkeys(test.split("::")[0] for test in self.seconds))
+        return sorted(found, key=lambda one: (files.index(one.split("::")[0]), self.seconds[one]))
+
+    def limit(self, tests: list[str]) -> float:
+        """After so many seconds of CPU time, a mutant is taken for an endless loop."""
+        return 6 + 3 * sum(self.seconds[test] for test in tests)
+
+
+def measure(path: str, items: list[pytest.Item], result: Path) -> None:
+    """Run all tests of an unchanged module, and write which lines they run and how long."""
+    seconds: dict[str, float] = {}
+    watch = coverage.Coverage(data_file=None, include=[path], config_file=False)
+
+    def after(item: pytest.Item) -> None:
+        seconds[item.nodeid] = time.process_time() - sum(seconds.values())
+        if following := items[len(seconds) - 1 : len(seconds)]:
+            watch.switch_context(following[0].nodeid)
+
+    watch.start()
+    watch.switch_context(items[0].nodeid)
+    seconds[""] = time.process_time()
+    run(items, after)
+    watch.stop()
+    del seconds[""]
+    lines = watch.get_data().contexts_by_lineno(path)
+    result.write_text(json.dumps({"lines": lines, "seconds": seconds}))
+
+
+def patch(old: CodeType, new: CodeType, functions: dict[int, list[FunctionType]]) -> bool:
+    """Change the functions of a loaded module; False if the change is outside of functions."""
+    if old == new:
+        return True
+    for function in functions.get(id(old), ()):
+        function.__code__ = new
+    if id(old) in functions:
+        return True
+    pairs = list(zip(old.co_consts, new.co_consts, strict=False))
+    inner = [(a, b) for a, b in pairs if isinstance(a, CodeType) and isinstance(b, CodeType)]
+    plain = [(a, b) for a, b in pairs if not (isinstance(a, CodeType) and isinstance(b, CodeType))]
+    same = old.co_code == new.co_code and len(old.co_consts) == len(new.co_consts)
+    same = same and old.co_names == new.co_names and all(repr(a) == repr(b) for a, b in plain)
+    return same and all(patch(a, b, functions) for a, b in inner)
+
+
+def try_functions(
+    loader: _Loader, items: list[pytest.Item], mutants: list[Mutant], tell: Tell, folder: Path
+) -> None:
+    """Try the mutants whose change is in a function of the loaded module; note the others."""
+    if in_fork(lambda: measure(loader.path, items, folder / "cover"), 3600) != "passed":
+        return
+    cover = read_cover(folder)
+    functions: dict[int, list[FunctionType]] = {}
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType):
+            functions.setdefault(id(one.__code__), []).append(one)
+    by_name = {item.nodeid: item for item in items}
+
+    def change(mutant: Mutant, tests: list[str]) -> None:
+        if not patch(loader.code, compile(mutant.source, loader.path, "exec"), functions):
+            os._exit(OUTSIDE)
+        run([by_name[test] for test in tests])
+
+    outside = []
+    for number, mutant in enumerate(mutants):
+        tests = cover.tests([mutant.at]) or cover.tests(mutant.function)
+        result = in_fork(partial(change, mutant, tests), cover.limit(tests))
+        if result == "outside":
+            outside.append(number)
+        else:
+            tell(mutant, result)
+    (folder / "outside").write_text(json.dumps(outside))
+
+
+def read_cover(folder: Path) -> Cover:
+    read = json.loads((folder / "cover").read_text())
+    return Cover({int(line): tests for line, tests in read["lines"].items()}, read["seconds"])
+
+
 def try_module(module: str, sample: int, seed: int) -> None:
     """Try the mutants of a module; print one JSON line per result."""
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
-    os.chdir(ROOT)
     for library in LIBRARIES:
         importlib.import_module(library)
     assert not [name for name in sys.modules if name.split(".")[0] == "pyke"]
     source = (ROOT / "src" / "pyke" / f"{module}.py").read_text()
-    began = time.monotonic()
-    unchanged = run_tests(module, ast.unparse(ast.parse(source)), 3600)
-    assert unchanged == "passed", f"the tests of {module} fail without a change"
-    limit = 30 + 5 * (time.monotonic() - began)
     mutants = mutants_of(source)
     chosen = random.Random(seed).sample(mutants, min(sample or len(mutants), len(mutants)))
-    print(json.dumps({"mutants": len(mutants)}), flush=True)
-    for mutant in sorted(chosen, key=lambda one: one.line):
-        result = run_tests(module, mutant.source, limit)
+    chosen.sort(key=lambda mutant: mutant.line)
+    out = os.fdopen(os.dup(1), "w", 1)
+    out.write(json.dumps({"mutants": len(mutants)}) + "\n")
+
+    def tell(mutant: Mutant, result: str) -> None:
         row = {"line": mutant.line, "change": mutant.change, "before": mutant.before}
-        print(json.dumps(row | {"result": result}), flush=True)
+        out.write(json.dumps(row | {"result": result}) + "\n")
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.chdir(folder)  # a mutant may write anywhere
+        plain = _Loader(module, ast.unparse(ast.parse(source)))
+        loop = partial(try_functions, plain, mutants=chosen, tell=tell, folder=folder)
+        in_fork(lambda: with_tests(plain, MODULES[module], loop), 36000)
+        assert (folder / "cover").exists(), f"the tests of {module} fail without a change"
+        cover = read_cover(folder)
+        for number in json.loads((folder / "outside").read_text()):
+            tests = cover.tests(cover.lines)
+            loader = _Loader(module, chosen[number].source)
+            result = in_fork(partial(with_tests, loader, tests, run), cover.limit(tests))
+            tell(chosen[number], result)
 
 
 # -- all modules -----------------------------------------------------------------------------------
