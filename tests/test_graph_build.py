@@ -34,9 +34,10 @@ from graphs import (
 )
 from oracle import RDF_TYPE, Triple
 from pyke.config import Config
-from pyke.errors import UnknownTerm
+from pyke.errors import OverBudget, UnknownTerm
 from pyke.graph import build, changes, roles
-from pyke.graph.graph import LITERAL, Graph
+from pyke.graph.batches import TRIPLE_TERMS
+from pyke.graph.graph import LITERAL, Census, Graph
 from pyke.graph.terms import Terms, Texts
 from pyke.pipeline import Run
 
@@ -170,6 +171,91 @@ def test_columns_are_sorted_equally_whether_or_not_a_row_fits_64_bits(
             [np.ascontiguousarray(column) for column in columns.T], seconds, terms
         )
         assert list(zip(*(column.tolist() for column in result), strict=True)) == sorted(rows)
+
+
+def test_columns_of_the_largest_numbers_are_sorted_whether_or_not_a_row_fits_64_bits() -> None:
+    last = build.MAX_ID - 1
+    for seconds, terms in ((1, 1), (2, 2), (4, build.MAX_ID), (5, build.MAX_ID), (2**20, 2**22)):
+        high = min(last, terms - 1)
+        rows = sorted(
+            {(a, b, c) for a in (0, high) for b in (0, seconds - 1) for c in (-1, 0, high)}
+        )
+        shuffled = np.array(random.Random(2).sample(rows, len(rows)), np.int32)
+        for nearly in (False, True):
+            columns = [np.ascontiguousarray(column) for column in shuffled.T]
+            result = build.sorted_columns(columns, seconds, terms, nearly)
+            assert list(zip(*(column.tolist() for column in result), strict=True)) == rows
+            assert columns == []
+            assert [column.dtype for column in result] == [np.int32] * 3
+
+
+def test_repeated_rows_are_dropped_unless_kept_but_never_literals() -> None:
+    rows = [(0, 4, 1), (0, 2, 1), (0, 2, LITERAL), (0, 2, LITERAL), (0, 2, 1), (1, 2, 1), (1, 2, 0)]
+    predicates = np.array([2, 4], np.int32)
+
+    def of(keep: bool, rows: list[tuple[int, int, int]]) -> list[tuple[int, ...]]:
+        table = np.array(rows, np.int32).reshape(-1, 3)
+        columns = [np.ascontiguousarray(column) for column in table.T]
+        result = build.sorted_set(columns, predicates, 5, keep)
+        return list(zip(*(column.tolist() for column in result), strict=True))
+
+    expected = [(0, 0, -1), (0, 0, -1), (0, 0, 1), (0, 1, 1), (1, 0, 0), (1, 0, 1)]
+    assert of(False, rows) == expected
+    assert of(True, rows) == sorted([*expected, (0, 0, 1)])
+    assert of(False, rows[1:4]) == expected[:3]
+    assert of(False, []) == []
+
+
+def test_more_terms_than_32_bit_ids_are_refused() -> None:
+    assert build.MAX_ID == 2_147_483_646
+    build.require_ids(2_147_483_646)
+    with pytest.raises(OverBudget) as caught:
+        build.require_ids(2_147_483_647)
+    assert str(caught.value) == (
+        "the graph has more than 2,147,483,646 terms and contexts, the maximum for 32-bit ids. "
+        "Embed a part of it."
+    )
+
+
+def test_the_sizes_so_far_are_counted() -> None:
+    collector = build.Collector()
+    assert set(collector.sizes.values()) == {0}
+    text = as_text([("e:a", "e:p", "e:b"), ("e:a", LABEL, '"Anna"'), ("e:a", LABEL, '"A"')])
+    for batch in batches_of(text, as_text([("e:a", "e:p", "e:c")])):
+        collector.add(batch)
+    terms = ["e:a", "e:p", "e:b", LABEL, "e:c"]
+    assert collector.sizes == {
+        "links": 2,
+        "literals": 2,
+        "terms": 5,
+        "text_bytes": sum(len(term) + 1 for term in terms) + len("AnnaA"),
+        "events": 0,
+    }
+
+
+def test_triple_terms_are_counted_as_statements() -> None:
+    collector, census = build.Collector(), Census()
+    for batch in batches_of(as_text([("e:a", "e:p", "e:b")]), as_text([("e:a", "e:p", '"1"')])):
+        batch.state[TRIPLE_TERMS] = 3
+        collector.add(batch)
+    collector.finish(Config(threads=1), census)
+    assert (census.triple_terms, census.statements) == (6, 8)
+
+
+def test_all_terms_are_kept_if_an_update_asks_for_them() -> None:
+    text = as_text([("e:a", LABEL, '"Anna"'), ("e:b", "e:p", "e:c")])
+    for keep, terms, lost in (
+        (False, ["e:b", "e:p", "e:c"], 2),
+        (True, ["e:a", LABEL, "e:b", "e:p", "e:c"], 0),
+    ):
+        collector, census = build.Collector(), Census()
+        for batch in batches_of(text):
+            collector.add(batch)
+        graph = collector.finish(Config(threads=1), census, keep)
+        assert list(graph.terms) == terms
+        assert list(graph.labels) == ["Anna"] * keep
+        assert census.terms_only_with_literals == lost
+        assert triples_in(graph) == {("e:b", "e:p", "e:c"): 1}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -323,6 +409,30 @@ def test_a_written_label_differs_from_generated_labels(tmp_path: Path) -> None:
     terms = list(Run([path], Config(threads=1)).read().terms)
     assert {"_:anon0", "_:anon1"} < set(terms)
     assert len(set(terms)) == 6
+
+
+def test_generated_labels_are_numbered_per_document_in_the_order_of_terms() -> None:
+    names = ["_:·0f", "e:a", "_:b", "_:d1_·a", "_:d12_·0", "_:·g", "_:·", "_:d_·1", "e:·0", "_:·1 "]
+    terms = build._name_generated(Terms.of(names))
+    renamed = {0: "_:anon0", 3: "_:d1_anon1", 4: "_:d12_anon2"}
+    assert list(terms) == [renamed.get(i, name) for i, name in enumerate(names)]
+    assert list(build._name_generated(Terms.of(["_:·0", "_:anonx"]))) == ["_:anonxx0", "_:anonx"]
+    unchanged = Terms.of(["_:a", "e:b"])
+    assert build._name_generated(unchanged) is unchanged
+
+
+def test_renamed_terms_keep_their_ids() -> None:
+    terms = build.rename_terms(Terms.of(["a", "bc", "d"]), np.array([2, 0]), [b"xyz", b""])
+    assert list(terms) == ["", "bc", "xyz"]
+    assert terms.offsets.tolist() == [0, 1, 4, 8]
+
+
+def test_only_terms_that_begin_with_underscore_and_colon_are_blank() -> None:
+    names = ["_:a", "_", ":", "_a:", "e_:", "_:", "", "_"]
+    blank = build.is_blank(Terms.of(names)).tolist()
+    assert blank == [name.startswith("_:") for name in names]
+    assert build.is_blank(Terms.of(["_:a", ""])).tolist() == [True, False]
+    assert build.is_blank(Terms.of(["_"])).tolist() == [False]
 
 
 @pytest.mark.parametrize(
