@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import pickle
+import shutil
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ import pytest
 
 import pyke
 from forge import forge, forge_array, npy
+from graphs import FAMILY
 from pyke.core import stored
 from pyke.embedding import store
 from pyke.errors import (
@@ -31,10 +33,17 @@ from pyke.errors import (
 ANNA = "http://e/anna"
 
 
+@pytest.fixture(scope="session")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("original")
+    (folder / "family.nt").write_text(FAMILY)
+    pyke.embed(folder / "family.nt", dimensions=6, seed=1).save(folder / "out")
+    return folder / "out"
+
+
 @pytest.fixture
-def saved(family: Path, tmp_path: Path) -> Path:
-    pyke.embed(family, dimensions=6, seed=1).save(tmp_path / "out")
-    return tmp_path / "out"
+def saved(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(original, tmp_path / "out"))
 
 
 def test_loading_gives_what_was_saved(family: Path, tmp_path: Path) -> None:
