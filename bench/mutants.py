@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 Change = Callable[[Any], ast.AST]  # of a node
+Place = tuple[int, int]
 
 SWAPS: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -94,26 +94,31 @@ class Mutant:
     source: str
 
 
-def mutants_of(source: str) -> list[Mutant]:
-    """All mutants of a module."""
-    places = [getattr(node, "lineno", 0) for node in nodes_to_change(ast.parse(source))]
-    plain = ast.unparse(ast.parse(source))
-    tree = ast.parse(plain)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    spans = [range(node.lineno, (node.end_lineno or 0) + 1) for node in functions]
-    found = []
-    for number, node in enumerate(nodes_to_change(tree)):
-        for which, (name, _) in enumerate(changes_of(node)):
-            changed = copy.deepcopy(tree)
-            same = next(n for i, n in enumerate(nodes_to_change(changed)) if i == number)
-            change = list(changes_of(same))[which][1]
-            _replace(changed, same, change)
-            text = ast.unparse(ast.fix_missing_locations(changed))
-            at = getattr(node, "lineno", 0)
-            span = next((span for span in spans if at in span), range(0))
-            before = ast.unparse(node).split("\n")[0]
-            found.append(Mutant(places[number], at, span, name, before, text))
-    return [mutant for mutant in found if mutant.source != plain]
+def places_of(source: str) -> list[Place]:
+    """All places for a change in a module: the position of a node, and which of its changes."""
+    nodes = enumerate(nodes_to_change(_plain_tree(source)))
+    return [(number, which) for number, node in nodes for which, _ in enumerate(changes_of(node))]
+
+
+def mutant(source: str, place: Place) -> Mutant:
+    """Make one change."""
+    number, which = place
+    original = list(nodes_to_change(ast.parse(source)))[number]
+    tree = _plain_tree(source)
+    node = list(nodes_to_change(tree))[number]
+    at, before = getattr(node, "lineno", 0), ast.unparse(node).split("\n")[0]
+    functions = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)]
+    spans = [range(one.lineno, (one.end_lineno or 0) + 1) for one in functions]
+    span = next((span for span in spans if at in span), range(0))
+    name, change = list(changes_of(node))[which]
+    _replace(tree, node, change)
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    return Mutant(getattr(original, "lineno", 0), at, span, name, before, text)
+
+
+def _plain_tree(source: str) -> ast.AST:
+    """The tree of a source after `ast.unparse`."""
+    return ast.parse(ast.unparse(ast.parse(source)))
 
 
 def _replace(tree: ast.AST, node: ast.AST, change: Change) -> None:
