@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import os
 import pickle
+import re
 import shutil
 import socket
 from collections.abc import Callable
@@ -19,7 +21,9 @@ import pytest
 import pyke
 from forge import forge, forge_array, npy
 from graphs import FAMILY
+from pyke.config import MAX_CLUSTERS
 from pyke.core import stored
+from pyke.core.stored import seal
 from pyke.embedding import store
 from pyke.errors import (
     DamagedStore,
@@ -29,6 +33,7 @@ from pyke.errors import (
     UnknownTerm,
     UsageError,
 )
+from pyke.graph.terms import Terms
 
 ANNA = "http://e/anna"
 
@@ -353,6 +358,247 @@ def test_forged_manifests_are_refused(saved: Path, changes: dict[str, Any]) -> N
     forge(saved, **changes)
     with pytest.raises(DamagedStore):
         pyke.load(saved)
+
+
+@pytest.mark.parametrize("name", ["config", "census", "inputs", "history", "stages", "updates"])
+def test_the_error_names_the_part_of_a_manifest_that_has_another_type(
+    made: Path, name: str
+) -> None:
+    for value in (7, "x", [] if name in ("config", "census") else {}):
+        forge(made, **{name: value})
+        with pytest.raises(DamagedStore) as caught:
+            store.load(made)
+        assert str(caught.value) == f"{made}: manifest.json has no valid {name}"
+
+
+@pytest.mark.parametrize("name", ["history", "stages", "updates"])
+def test_the_entries_of_a_list_in_a_manifest_are_objects(made: Path, name: str) -> None:
+    forge(made, **{name: [{}, {}]})
+    store.load(made)
+    forge(made, **{name: [{}, 7]})
+    with pytest.raises(DamagedStore, match=f": manifest.json has no valid {name}$"):
+        store.load(made)
+
+
+def test_the_inputs_in_a_manifest_are_names(made: Path) -> None:
+    forge(made, inputs=["a.nt", "b.nt"])
+    store.load(made)
+    forge(made, inputs=["a.nt", 7])
+    with pytest.raises(DamagedStore, match=r": inputs are not names$"):
+        store.load(made)
+
+
+def test_the_counts_in_a_manifest_are_numbers_of_64_bits(made: Path) -> None:
+    forge(made, census={"triples": 2**63 - 1, "terms": 0, "problems": [], "x": "y"})
+    store.load(made)
+    for count in (2**63, -1, True, 1.0, "1", None):
+        forge(made, census={"triples": 3, "terms": count})
+        with pytest.raises(DamagedStore, match=r": manifest\.json has no valid counts$"):
+            store.load(made)
+
+
+def test_an_old_manifest_has_only_known_keys(made: Path) -> None:
+    """Before manifests had a checksum of their own, this found changed keys."""
+    known = ["program", "config", "inputs", "census", "particles", "springs", "stop_reason"]
+    known += ["history", "stages", "fingerprint", "updates"]
+    manifest = json.loads((made / "manifest.json").read_bytes())
+    del manifest["sha256"]
+    values = {
+        name: [] if name in ("inputs", "history", "stages", "updates") else {} for name in known
+    }
+    (made / "manifest.json").write_text(json.dumps(manifest | values))
+    assert store.verify(made).keys() == {*known, "format", "version", "files"}
+    (made / "manifest.json").write_text(json.dumps(manifest | {"z": 1, "surprise": 2}))
+    with pytest.raises(DamagedStore, match=r"manifest\.json has an unknown key 'surprise'$"):
+        store.verify(made)
+    forge(made, surprise=2)  # now with a checksum
+    assert store.verify(made)["surprise"] == 2
+
+
+def test_the_error_says_why_there_is_no_manifest(made: Path) -> None:
+    path = made / "manifest.json"
+    (made.parent / "empty").mkdir()
+    loop = made.parent / "loop"
+    loop.mkdir()
+    (loop / "manifest.json").symlink_to("manifest.json")
+    for place, message in (
+        (made.parent / "none", "{0} does not exist: no manifest.json there"),
+        (made.parent / "empty", "{0} is not an embedding directory: it has no manifest.json"),
+        (
+            path,
+            (
+                "{0} is a file, not an embedding directory. To embed an RDF file, use "
+                "`pyke embed {0} -o DIRECTORY`."
+            ),
+        ),
+        (loop, f"cannot read {{0}}/manifest.json: {os.strerror(errno.ELOOP)}"),
+    ):
+        with pytest.raises(NoInput) as caught:
+            store.load(place)
+        assert str(caught.value) == message.format(place)
+
+
+def test_the_error_says_what_is_wrong_with_a_manifest(made: Path) -> None:
+    path = made / "manifest.json"
+    files = json.loads(path.read_bytes())["files"]
+    without = {name: entry for name, entry in files.items() if name != "types.npy"}
+    for changes, message in (
+        ({"format": "x"}, f"{path} is not the manifest of an embedding"),
+        ({"version": 2}, f"{made} has format version 2; this version of pyke reads version 1"),
+        (
+            {"version": "x" * 100},
+            f"{made} has format version '{'x' * 19}; this version of pyke reads version 1",
+        ),
+        ({"files": without}, f"{path} does not list the files of an embedding"),
+        ({"files": files | {"x": files["types.npy"]}}, f"{path} does not list the files of an "),
+    ):
+        forge(made)
+        forge(made, **changes)
+        with pytest.raises(DamagedStore, match=f"^{re.escape(message)}"):
+            store.load(made)
+        path.write_bytes(seal(json.loads(path.read_bytes()) | {"files": files}))
+        forge(made, format="pyke-embedding", version=1)
+
+
+# -- a directory that is made by hand --------------------------------------------------------------
+
+PARTS: dict[str, Any] = {
+    "vectors.npy": np.arange(6, dtype=np.float32).reshape(3, 2),
+    "terms.txt": b"e:a\ne:p\ne:b\n",
+    "term_offsets.npy": np.array([0, 4, 8, 12]),
+    "types.npy": np.array([[0, 2]], np.int32),
+    "triples.npy": np.array([[0, 1, -1], [0, 1, 2]], np.int32),
+    "labelled.npy": np.array([2], np.int32),
+    "labels.txt": b"Bert\n",
+    "label_offsets.npy": np.array([0, 5]),
+}
+CLUSTERS = {"clusters.npy": np.array([0, -1, 4], np.int32)}
+FEATURES = {
+    "features.npy": np.array([[0, 0], [0, 1], [2, 0]], np.int32),
+    "feature_keys.npy": np.array([7, 2**64 - 1], np.uint64),
+    "feature_bins.npy": np.array([[7, 0], [7, 2**62]], np.uint64),
+}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    store.save(tmp_path / "made", PARTS, {}, replace=False)
+    return tmp_path / "made"
+
+
+def test_a_directory_has_its_format_and_is_replaced_only_if_asked(made: Path) -> None:
+    manifest = store.verify(made)
+    assert (manifest["format"], manifest["version"]) == ("pyke-embedding", 1)
+    with pytest.raises(OutputExists):
+        store.save(made, PARTS, {"x": 1}, replace=False)
+    store.save(made, PARTS, {"x": 1}, replace=True)
+    assert store.verify(made)["x"] == 1
+
+
+@pytest.mark.parametrize("more", [{}, CLUSTERS, FEATURES, CLUSTERS | FEATURES], ids=list)
+def test_every_part_of_a_directory_is_returned(tmp_path: Path, more: dict[str, Any]) -> None:
+    store.save(tmp_path / "out", PARTS | more, {}, replace=False)
+    store.verify(tmp_path / "out")
+    opened = store.load(tmp_path / "out")
+    assert opened.terms_count == 3
+    parts = {name: part(opened) for name, part in store.PARTS.items()}
+    for name in ("vectors", "types", "triples", "labelled"):
+        np.testing.assert_array_equal(parts[name], PARTS[f"{name}.npy"])
+    assert (list(parts["terms"]), list(parts["labels"])) == (["e:a", "e:p", "e:b"], ["Bert"])
+    assert isinstance(parts["terms"], Terms)
+    assert parts["term_clusters"].tolist() == ([0, -1, 4] if "clusters.npy" in more else [])
+    features = parts["features"]
+    if "features.npy" not in more:
+        assert len(features) == len(features.rows) == len(features.bins) == 0
+        return
+    for found, name in zip((features.rows, features.keys, features.bins), FEATURES, strict=True):
+        np.testing.assert_array_equal(found, FEATURES[name])
+        assert found.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("clusters.npy", [0, 1], "out: not one cluster per term"),
+        ("clusters.npy", [0, 1, 2, 3], "out: not one cluster per term"),
+        ("clusters.npy", [0, -2, 4], f"clusters.npy: an id is not in -1 … {MAX_CLUSTERS - 1}"),
+        ("clusters.npy", [MAX_CLUSTERS, 0, 0], f"npy: an id is not in -1 … {MAX_CLUSTERS - 1}"),
+        ("features.npy", [[0, 2]], "feature_bins.npy: an id is not in 0 … 1"),
+        ("features.npy", [[3, 0]], "feature_bins.npy: an id is not in 0 … 2"),
+        ("features.npy", [[0, 0], [0, 0]], "feature_bins.npy: a row occurs twice"),
+        ("types.npy", [[0, 3]], "types.npy: an id is not in 0 … 2"),
+        ("types.npy", [[0, -1]], "types.npy: an id is not in 0 … 2"),
+        ("types.npy", [[0, 2], [0, 2]], "types.npy: a row occurs twice"),
+        ("triples.npy", [[0, 1, 3]], "triples.npy: an id is not in -1 … 2"),
+        ("triples.npy", [[0, 1, -2]], "triples.npy: an id is not in -1 … 2"),
+        ("triples.npy", [[-1, 1, 0]], "triples.npy: an id is not in 0 … 2"),
+        ("triples.npy", [[0, -1, 0]], "triples.npy: an id is not in 0 … 2"),
+        ("triples.npy", [[0, 3, 0]], "triples.npy: an id is not in 0 … 2"),
+        ("triples.npy", [[0, 1, 2], [0, 1, 0]], "triples.npy: rows are not sorted"),
+        ("labelled.npy", [3], "labelled.npy: an id is not in 0 … 2"),
+        ("labelled.npy", [-1], "labelled.npy: an id is not in 0 … 2"),
+    ],
+)
+def test_each_limit_of_an_array_is_checked(
+    tmp_path: Path, name: str, array: Any, message: str
+) -> None:
+    out = tmp_path / "out"
+    store.save(out, PARTS | CLUSTERS | FEATURES, {}, replace=False)
+    forge_array(out / name, np.array(array, np.int32))
+    with pytest.raises(DamagedStore) as caught:
+        store.verify(out)
+    assert str(caught.value).endswith(message)
+
+
+def test_triples_may_repeat_but_not_the_terms_of_labels(made: Path) -> None:
+    forge_array(made / "triples.npy", np.array([[0, 1, 2], [0, 1, 2]], np.int32))
+    assert len(store.load(made).triples()) == 2
+    store.save(
+        made,
+        PARTS
+        | {
+            "labelled.npy": np.array([2, 2], np.int32),
+            "labels.txt": b"a\nb\n",
+            "label_offsets.npy": np.array([0, 2, 4]),
+        },
+        {},
+        replace=True,
+    )
+    with pytest.raises(DamagedStore, match=r"labelled\.npy: a row occurs twice"):
+        store.load(made).labelled()
+
+
+def test_a_directory_with_some_of_the_files_of_features_is_refused(tmp_path: Path) -> None:
+    for name in FEATURES:
+        some = {other: array for other, array in FEATURES.items() if other != name}
+        store.save(tmp_path / name, PARTS | some, {}, replace=False)
+        with pytest.raises(DamagedStore, match="does not list the files of an embedding"):
+            store.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_verify_finds_a_missing_number_in_each_row(
+    made: Path, row: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_VECTORS_AT_ONCE", at_once)
+    vectors = PARTS["vectors.npy"].copy()
+    vectors[row, 1] = np.nan
+    forge_array(made / "vectors.npy", vectors)
+    with pytest.raises(DamagedStore, match=r"vectors\.npy: a number is infinite or not a "):
+        store.verify(made)
+
+
+def test_verify_checks_the_checksums_of_large_files_and_use_those_of_small_ones(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (made / "vectors.npy").write_bytes((made / "vectors.npy").read_bytes()[:-1] + b"x")
+    with pytest.raises(DamagedStore, match="checksum"):
+        store.load(made).vectors()
+    monkeypatch.setattr(stored, "MAX_HASHED", 0)
+    assert len(store.load(made).vectors()) == 3
+    with pytest.raises(DamagedStore, match="checksum"):
+        store.verify(made)
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,14 @@ def test_more_terms_than_32_bit_ids_are_refused() -> None:
     )
 
 
+def test_the_number_of_ids_is_checked_before_terms_are_added(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(build, "MAX_ID", 2)
+    with pytest.raises(OverBudget, match="more than 2 terms"):
+        graph_of(as_text([("e:a", "e:p", "e:b")]))
+
+
 def test_the_sizes_so_far_are_counted() -> None:
     collector = build.Collector()
     assert set(collector.sizes.values()) == {0}
