@@ -6,7 +6,7 @@
 Each mutant is a module with one change. Most changes are made in a fork of a process that has
 loaded the module and its tests; a change outside of functions needs a fork that has loaded
 libraries only. The tests that run the changed line follow each other until one fails. A mutant that
-needs three times as much CPU time as they do, and some seconds, is an endless loop: it is noticed.
+needs three times as much CPU time for a test, and some seconds, is an endless loop: it is noticed.
 
 Strings within f-strings are not changed: they are the words of messages. Child processes of tests
 load the unchanged code. Kernels run without the compiler.
@@ -69,6 +69,7 @@ MODULES: dict[str, tuple[str, ...]] = {
 WARNINGS = ("-W", "ignore::pytest.PytestAssertRewriteWarning", "-W", "ignore:overflow")
 INTERPRETED = ("read/_kernels", "read/_scanners")
 
+LONGEST = 1200  # seconds; other programs may use the processors, too
 OUTSIDE = 100  # exit code of a child that cannot make its change
 
 Tell = Callable[[Mutant, str], None]  # the result of a mutant
@@ -122,25 +123,27 @@ def with_tests(loader: _Loader, tests: Iterable[str], loop: Callable[..., None])
     os._exit(pytest.main([*options, *(str(ROOT / test) for test in tests)], plugins=[_Loop(loop)]))
 
 
-def run(items: list[pytest.Item], after: Callable[[pytest.Item], None] = id) -> None:
+def run(
+    items: list[pytest.Item], before: Callable[[str], None], after: Callable[[str], object] = len
+) -> None:
     """Run some tests. The process ends at the first failure."""
     for item, following in zip(items, [*items[1:], None], strict=True):
+        before(item.nodeid)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        after(item)
+        after(item.nodeid)
 
 
 def in_fork(work: Callable[[], None], seconds: float) -> str:
-    """Do some work in a child, with a limit of CPU time: passed, failed, timeout or outside."""
+    """Do some work in a child for at most so long: passed, failed, timeout or outside."""
     child = os.fork()
     if not child:
         os.setpgid(0, 0)
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), resource.RLIM_INFINITY))
         try:
             work()
         except BaseException:
             os._exit(1)
         os._exit(0)
-    end = time.monotonic() + 60 + 20 * seconds  # other programs may use the processors, too
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -165,9 +168,10 @@ class Cover:
         files = list(dict.fromkeys(test.split("::")[0] for test in self.seconds))
         return sorted(found, key=lambda one: (files.index(one.split("::")[0]), self.seconds[one]))
 
-    def limit(self, tests: list[str]) -> float:
-        """After so many seconds of CPU time, a mutant is taken for an endless loop."""
-        return 6 + 3 * sum(self.seconds[test] for test in tests)
+    def limit(self, test: str) -> None:
+        """Limit the CPU time of a test: a mutant that needs much more is an endless loop."""
+        end = time.process_time() + 5 + 3 * self.seconds[test]
+        resource.setrlimit(resource.RLIMIT_CPU, (int(end), resource.RLIM_INFINITY))
 
 
 def measure(path: str, items: list[pytest.Item], result: Path) -> None:
@@ -175,17 +179,16 @@ def measure(path: str, items: list[pytest.Item], result: Path) -> None:
     seconds: dict[str, float] = {}
     watch = coverage.Coverage(data_file=None, include=[path], config_file=False)
 
-    def after(item: pytest.Item) -> None:
-        seconds[item.nodeid] = time.process_time() - sum(seconds.values())
-        if following := items[len(seconds) - 1 : len(seconds)]:
-            watch.switch_context(following[0].nodeid)
+    def before(test: str) -> None:
+        watch.switch_context(test)
+        seconds[test] = -time.process_time()
+
+    def after(test: str) -> None:
+        seconds[test] += time.process_time()
 
     watch.start()
-    watch.switch_context(items[0].nodeid)
-    seconds[""] = time.process_time()
-    run(items, after)
+    run(items, before, after)
     watch.stop()
-    del seconds[""]
     lines = watch.get_data().contexts_by_lineno(path)
     result.write_text(json.dumps({"lines": lines, "seconds": seconds}))
 
@@ -210,7 +213,7 @@ def try_functions(
     loader: _Loader, items: list[pytest.Item], mutants: list[Mutant], tell: Tell, folder: Path
 ) -> None:
     """Try the mutants whose change is in a function of the loaded module; note the others."""
-    if in_fork(lambda: measure(loader.path, items, folder / "cover"), 3600) != "passed":
+    if in_fork(lambda: measure(loader.path, items, folder / "cover"), LONGEST) != "passed":
         return
     cover = read_cover(folder)
     functions: dict[int, list[FunctionType]] = {}
@@ -222,12 +225,12 @@ def try_functions(
     def change(one: Mutant, tests: list[str]) -> None:
         if not patch(loader.code, compile(one.source, loader.path, "exec"), functions):
             os._exit(OUTSIDE)
-        run([by_name[test] for test in tests])
+        run([by_name[test] for test in tests], cover.limit)
 
     outside = []
     for number, one in enumerate(mutants):
         tests = cover.tests([one.at]) or cover.tests(one.function)
-        result = in_fork(partial(change, one, tests), cover.limit(tests))
+        result = in_fork(partial(change, one, tests), LONGEST)
         if result == "outside":
             outside.append(number)
         else:
@@ -262,13 +265,14 @@ def try_module(module: str, sample: int, seed: int) -> None:
         os.chdir(folder)  # a mutant may write anywhere
         plain = _Loader(module, ast.unparse(ast.parse(source)))
         loop = partial(try_functions, plain, mutants=chosen, tell=tell, folder=folder)
-        in_fork(lambda: with_tests(plain, MODULES[module], loop), 36000)
+        in_fork(lambda: with_tests(plain, MODULES[module], loop), 100 * LONGEST)
         assert (folder / "cover").exists(), f"the tests of {module} fail without a change"
         cover = read_cover(folder)
         for number in json.loads((folder / "outside").read_text()):
             tests = cover.tests(cover.lines)
             loader = _Loader(module, chosen[number].source)
-            result = in_fork(partial(with_tests, loader, tests, run), cover.limit(tests))
+            loop = partial(run, before=cover.limit)
+            result = in_fork(partial(with_tests, loader, tests, loop), LONGEST)
             tell(chosen[number], result)
 
 

@@ -22,6 +22,7 @@ import pytest
 
 from injection import Faults, Module, Watched, inject
 from pyke.core import files, inputs, system
+from pyke.core.parallel import ordered_map
 from pyke.core.stored import MANIFEST, read_manifest
 from pyke.core.temporary import temporary_name
 from pyke.errors import DataError, NoInput, OutputExists, WriteError
@@ -548,7 +549,6 @@ def test_one_thread_compresses_unless_more_are_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used = []
-    ordered_map = files.ordered_map
 
     def watched(work: Any, blocks: Any, threads: int) -> Any:
         used.append(threads)
@@ -821,7 +821,7 @@ def test_a_temporary_directory_is_named_after_the_program_and_removed() -> None:
 
 def test_a_temporary_text_is_read_back_and_replaces_invalid_utf8() -> None:
     with files.temporary_text() as file:
-        file.buffer.write(b"a\xffb")
+        os.write(file.fileno(), b"a\xffb")
         file.seek(0)
         assert file.read() == "a�b"
 

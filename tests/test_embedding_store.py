@@ -364,7 +364,8 @@ def test_forged_manifests_are_refused(saved: Path, changes: dict[str, Any]) -> N
 def test_the_error_names_the_part_of_a_manifest_that_has_another_type(
     made: Path, name: str
 ) -> None:
-    for value in (7, "x", [] if name in ("config", "census") else {}):
+    others: list[object] = [7, "x", [] if name in ("config", "census") else {}]
+    for value in others:
         forge(made, **{name: value})
         with pytest.raises(DamagedStore) as caught:
             store.load(made)
@@ -403,7 +404,7 @@ def test_an_old_manifest_has_only_known_keys(made: Path) -> None:
     known += ["history", "stages", "fingerprint", "updates"]
     manifest = json.loads((made / "manifest.json").read_bytes())
     del manifest["sha256"]
-    values = {
+    values: dict[str, object] = {
         name: [] if name in ("inputs", "history", "stages", "updates") else {} for name in known
     }
     (made / "manifest.json").write_text(json.dumps(manifest | values))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
@@ -203,7 +202,9 @@ def test_a_literal_that_may_be_invalid_is_left_to_pyoxigraph(literal: str | byte
     refuses(b"<e:s> <e:p> " + text + b" .")
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="bytes overflow without the compiler")
+@pytest.mark.skipif(
+    not hasattr(_kernels.tokenize, "py_func"), reason="bytes overflow without the compiler"
+)
 def test_escapes_of_all_characters_are_read_but_not_of_surrogates() -> None:
     batch = accepts(rf'{S} {P} "\u20AC\U0001f600" .')
     assert int(batch.literal_keys[0]) == literal_key("€😀")
@@ -313,6 +314,22 @@ def test_reading_stops_when_half_of_the_table_is_full(monkeypatch: pytest.Monkey
     at, batch = read("".join(lines))
     assert batch.terms.size[0] == 15  # 13 would be full; a line has at most three terms
     assert at == len("".join(lines[:5]))
+
+
+@pytest.mark.parametrize("subject", ["e:s", "e:p"])
+def test_what_followed_a_predicate_last_time_is_compared_and_not_validated_again(
+    subject: str,
+) -> None:
+    """The IRI `a b`, which only trusted text can have, shows that the guess was used."""
+    known, other = f"<{subject}> <e:p> <a b> .\n", f"<{subject}> <e:r> <e:o> .\n"
+    first = (known + other + known).encode()
+    array = np.frombuffer(bytearray(first + (other + known).encode()), np.uint8)
+    batch = tokenize.new_batch(len(array))
+    trusted, plain = (tokenize.dialect(SEED, False, trust) for trust in (True, False))
+    assert _kernels.tokenize(array, 0, len(first), trusted, batch) == len(first)
+    assert _kernels.tokenize(array, len(first), len(array), plain, batch) == len(array)
+    assert triples_of(batch)[3:] == [(subject, "e:r", "e:o"), (subject, "e:p", "a b")]
+    refuses(known)
 
 
 @pytest.mark.parametrize("seed", range(4))
