@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import traceback
 from typing import Annotated, NoReturn
 
 import typer
@@ -59,5 +58,7 @@ def _run() -> None:
     except KeyboardInterrupt:
         _fail(Interrupted(signal.SIGINT))
     except Exception:
+        import traceback  # `pyke --help` starts faster without it
+
         traceback.print_exc()
         _fail(PykeError("this is a bug. Please report it with the lines above."))

@@ -11,7 +11,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from pyke.cli.streams import encodable
-from pyke.config import format_size
 from pyke.core.system import missing_address_space
 from pyke.errors import OverBudget
 
@@ -77,6 +76,8 @@ class _Command(_Help, TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command, unless libraries would abort: before they are imported."""
         if too_low := missing_address_space():
+            from pyke.config import format_size  # `pyke --help` starts faster without it
+
             limit, needed = too_low
             raise OverBudget(
                 f"the limit of the address space (ulimit -v) is {format_size(limit)}; PYKE needs "
