@@ -28,9 +28,9 @@ from pyke.springs.groups import group_roles, group_similarities
 from pyke.springs.strongest import strongest_springs, symmetric_matrix
 
 # Of the coarse contexts, if the embedding has none. They cost a second simulation. If the clusters
-# are found once more in the read-out, the held-out score of wordnet30 is .877 instead of .864, but
-# then confidence is too high for subjects without outgoing triples (PaperPresentation of iswc: stated
-# .82, true .52).
+# are found once more in the read-out, the held-out score of wordnet30 is .877 instead of .864. But
+# then confidence is too high for subjects without outgoing triples: PaperPresentation of iswc has
+# .82, and .52 are correct.
 CLUSTERS = 1000
 TERMS_AT_ONCE = 1 << 12  # whose contexts are gathered at a time
 
