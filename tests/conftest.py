@@ -25,6 +25,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(audit, "audit")
     # PyKEEN writes there instead of ~/.data, as in the child process of a comparison.
     os.environ["PYSTOW_HOME"] = os.path.join(tempfile.gettempdir(), "pyke-tests-pystow")
+    if config.pluginmanager.hasplugin("_cov"):
+        # Python 3.11 ends a new thread at once if coverage installs its trace function there while
+        # another thread is in the audit hook of the same call. So threads do not preempt each other.
+        sys.setswitchinterval(10.0)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import zlib
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from documents import PACK
 from pyke.core import inputs
-from pyke.errors import DataError
+from pyke.errors import DataError, PykeError
 
 PACKED = [suffix for suffix in PACK if suffix]
 LINE = b"<a:> <b:> <c:> .\n" * 1000
@@ -98,3 +99,15 @@ def test_time_to_decompress_is_linear(suffix: str, tmp_path: Path) -> None:
     began = time.process_time()
     assert len(unpacked(tmp_path, suffix, packed)) == 24 << 20
     assert time.process_time() - began < 2
+
+
+def test_a_reading_thread_that_ends_before_it_begins_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Ending(threading.Thread):
+        def run(self) -> None:
+            pass
+
+    monkeypatch.setattr(threading, "Thread", Ending)
+    with pytest.raises(PykeError, match="the thread that reads the input ended unexpectedly"):
+        list(inputs.read_ahead(iter([b"x"])))

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Protocol
 
-from pyke.errors import DataError, NoInput
+from pyke.errors import DataError, NoInput, PykeError
 
 # Compression shrinks triples by a factor of 5 to 50, zeros by a factor of 1000.
 MAX_RATIO = 400
@@ -298,7 +298,13 @@ def read_ahead(produce: Iterator[Any], depth: int = 4) -> Iterator[Any]:
     thread.start()
     try:
         while True:
-            last, item = ready.get()
+            try:
+                last, item = ready.get(timeout=1.0)
+            except queue.Empty:
+                if thread.is_alive() or not ready.empty():
+                    continue
+                # A debugger or profiler that fails in new threads ends them before they begin.
+                raise PykeError("the thread that reads the input ended unexpectedly") from None
             if last:
                 if item is not None:
                     raise item
