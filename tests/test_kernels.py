@@ -144,7 +144,7 @@ def test_a_start_fills_exactly_its_dimensions(dimensions: int) -> None:
         (simulation_kernels.uniform_start, 0.5, 12**-0.5),
     ):
         positions = np.zeros((4000, 16), np.float32)
-        start(np.uint64(3), dimensions, 0, len(positions), positions)
+        start(np.uint64(3), dimensions, 0, 0, len(positions), positions)
         drawn = positions[:, :dimensions]
         assert not positions[:, dimensions:].any()
         assert len(np.unique(drawn)) > 0.99 * drawn.size
@@ -154,8 +154,10 @@ def test_a_start_fills_exactly_its_dimensions(dimensions: int) -> None:
         assert abs(correlation).max() < 5 / 4000**0.5
         again = np.zeros_like(positions)
         for begin in range(0, 4000, 1000):
-            start(np.uint64(3), dimensions, begin, begin + 1000, again)
+            start(np.uint64(3), dimensions, 0, begin, begin + 1000, again)
         assert (again == positions).all(), "a row does not depend on other rows"
+        start(np.uint64(3), dimensions, 1000, 0, 3000, again)
+        assert (again[:3000] == positions[1000:]).all(), "rows of a part are those of the whole"
 
 
 # -- Shared roles -----------------------------------------------------------------------------

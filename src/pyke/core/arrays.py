@@ -43,6 +43,11 @@ class Matrix:
         """Number of rows."""
         return len(self.offsets) - 1
 
+    def of(self, row: int) -> Ids:
+        """The columns of a row."""
+        columns: Ids = self.columns[self.offsets[row] : self.offsets[row + 1]]
+        return columns
+
 
 @dataclass(frozen=True)
 class Repellers:

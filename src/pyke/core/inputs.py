@@ -178,12 +178,17 @@ class Input:
     """
 
     def __init__(
-        self, name: str, compression: str | None, allowance: Allowance | None = None
+        self,
+        name: str,
+        compression: str | None,
+        allowance: Allowance | None = None,
+        opened: BinaryIO | None = None,
     ) -> None:
         self.name = name
         try:
-            self._file: BinaryIO = sys.stdin.buffer if name == "-" else _open(name)
-            self.size = 0 if name == "-" else os.fstat(self._file.fileno()).st_size
+            standard = sys.stdin.buffer if name == "-" else None
+            self._file: BinaryIO = opened or standard or _open(name)
+            self.size = 0 if opened or standard else os.fstat(self._file.fileno()).st_size
         except IsADirectoryError:
             raise NoInput(f"{name} is a directory") from None
         except OSError as error:

@@ -250,7 +250,14 @@ def sorted_set(
     positions = np.zeros(terms, np.int32)
     positions[predicates] = np.arange(len(predicates), dtype=np.int32)
     columns[1] = positions[columns[1]]
-    subjects, predicate_positions, objects = sorted_columns(columns, len(predicates), terms, nearly)
+    return distinct_triples(columns, len(predicates), terms, keep_duplicates, nearly)
+
+
+def distinct_triples(
+    columns: list[Ids], predicates: int, terms: int, keep_duplicates: bool, nearly: bool = False
+) -> tuple[Ids, Ids, Ids]:
+    """The same for triples whose predicates are positions already."""
+    subjects, predicate_positions, objects = sorted_columns(columns, predicates, terms, nearly)
     if keep_duplicates or not len(subjects):
         return subjects, predicate_positions, objects
     new = np.ones(len(subjects), bool)

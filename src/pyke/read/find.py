@@ -61,9 +61,7 @@ def find_documents(
 
     The regular files of a directory are sorted by name. `syntax_name` overrides file extensions.
     """
-    if syntax_name is not None and syntax_name.lower() not in _BY_NAME:
-        raise UsageError(f"`format` is {syntax_name!r}; it must be one of: {_NAMES}")
-    syntax = None if syntax_name is None else _BY_NAME[syntax_name.lower()]
+    syntax = named_syntax(syntax_name)
     documents: list[Document] = []
     for name in [os.fspath(given) for given in inputs]:
         if name == "-":
@@ -94,10 +92,23 @@ def count_skipped_files(inputs: Sequence[str | os.PathLike[str]]) -> int:
     return sum(not _is_rdf(name) for name in files)
 
 
-def _document(name: str, syntax: Syntax | None) -> Document:
+def syntax_of(name: str, syntax: Syntax | None = None) -> Syntax:
+    """The given syntax, or that of the file extension."""
     syntax = syntax or _BY_EXTENSION.get(extension_of(name))
     if syntax is None:
         raise UsageError(f"{name}: unknown file extension; set `format` to one of: {_NAMES}")
+    return syntax
+
+
+def named_syntax(name: str | None) -> Syntax | None:
+    """The syntax of this name, such as "turtle" or "ttl"."""
+    if name is not None and name.lower() not in _BY_NAME:
+        raise UsageError(f"`format` is {name!r}; it must be one of: {_NAMES}")
+    return None if name is None else _BY_NAME[name.lower()]
+
+
+def _document(name: str, syntax: Syntax | None) -> Document:
+    syntax = syntax_of(name, syntax)
     try:
         return Document(name, syntax, compression_of(name), os.path.getsize(name))
     except OSError as error:

@@ -63,20 +63,14 @@ def read_batches(
     share: float = 1.0,
 ) -> Iterator[batches.Batch]:
     """Statements of all documents, in their order; `share` < 1 reads only the start of each."""
-    if config.base is not None:
-        try:
-            pyoxigraph.NamedNode(config.base)
-        except ValueError as error:
-            raise UsageError(
-                f"`base` is {config.base!r}; it must be an absolute IRI: {error}"
-            ) from None
+    check_base(config)
     seed = secrets.randbits(64)
     done = 0
     allowance = new_allowance()
     with ParserProcess(config) as parser:
         for number, document in enumerate(documents):
             with Input(document.name, document.compression, allowance) as source:
-                report = _reporter(document, config, census)
+                report = reporter(document, config, census)
                 numbered = number if len(documents) > 1 else None
                 reader = _BlockReader(document, numbered, config, seed)
                 blocks = blocks_of(document, source, parser, report)
@@ -88,11 +82,30 @@ def read_batches(
     census.bytes = done
 
 
+def check_base(config: Config) -> None:
+    """Raise UsageError if the base IRI is invalid."""
+    if config.base is not None:
+        try:
+            pyoxigraph.NamedNode(config.base)
+        except ValueError as error:
+            raise UsageError(
+                f"`base` is {config.base!r}; it must be an absolute IRI: {error}"
+            ) from None
+
+
 def read_blocks(
-    document: Document, blocks: Iterator[Bytes], config: Config, report: Report
+    document: Document,
+    blocks: Iterator[Bytes],
+    config: Config,
+    report: Report,
+    number: int | None = None,
+    seed: int | None = None,
 ) -> Iterator[batches.Batch]:
-    """Statements of given blocks. Reports problems with their line number, from 1."""
-    reader = _BlockReader(document, None, config, secrets.randbits(64))
+    """Statements of given blocks. Reports problems with their line number, from 1.
+
+    `number` is that of the document if there are several. The parts of a document need one seed.
+    """
+    reader = _BlockReader(document, number, config, seed or secrets.randbits(64))
     return _batches(reader, blocks, config.threads, report)
 
 
@@ -116,7 +129,7 @@ def _first_blocks(blocks: Iterator[Bytes], source: Input, share: float) -> Itera
             return
 
 
-def _reporter(document: Document, config: Config, census: Census) -> Report:
+def reporter(document: Document, config: Config, census: Census) -> Report:
     """The function that handles the problems of a document."""
     name = "standard input" if document.name == "-" else document.name
     syntax = document.syntax

@@ -11,25 +11,30 @@ from pyke.core.random import MOVE, START, random_bits
 
 @kernel
 def uniform_start(
-    seed: np.uint64, dimensions: int, begin: int, end: int, out: NDArray[np.float32]
+    seed: np.uint64, dimensions: int, first: int, begin: int, end: int, out: NDArray[np.float32]
 ) -> None:
-    """float32 out[begin:end, :dimensions] = uniform in [0, 1); the padding is 0."""
+    """float32 out[begin:end, :dimensions] = uniform in [0, 1); the padding is 0.
+
+    out[0] is the position of particle `first`.
+    """
     for x in range(begin, end):
         for i in range(dimensions):
-            out[x, i] = np.float32(random_bits(seed, START, x, i) >> np.uint64(40)) * np.float32(
-                2.0**-24
-            )
+            bits = random_bits(seed, START, first + x, i)
+            out[x, i] = np.float32(bits >> np.uint64(40)) * np.float32(2.0**-24)
         out[x, dimensions:] = 0
 
 
 @kernel
 def normal_start(
-    seed: np.uint64, dimensions: int, begin: int, end: int, out: NDArray[np.float32]
+    seed: np.uint64, dimensions: int, first: int, begin: int, end: int, out: NDArray[np.float32]
 ) -> None:
-    """float32 out[begin:end, :dimensions] = standard normal (Box–Muller); the padding is 0."""
+    """float32 out[begin:end, :dimensions] = standard normal (Box–Muller); the padding is 0.
+
+    out[0] is the position of particle `first`.
+    """
     for x in range(begin, end):
         for i in range(0, dimensions, 2):
-            bits = random_bits(seed, START, x, i)
+            bits = random_bits(seed, START, first + x, i)
             u = (np.float32(bits >> np.uint64(40)) + np.float32(1)) * np.float32(
                 2.0**-24
             )  # in (0, 1]
@@ -124,11 +129,14 @@ def solve_rows(
 
 @kernel
 def draw_half(
-    seed: np.uint64, iteration: int, begin: int, end: int, out: NDArray[np.bool_]
+    seed: np.uint64, iteration: int, first: int, begin: int, end: int, out: NDArray[np.bool_]
 ) -> None:
-    """bool out[begin:end] = whether a particle moves in an iteration, with probability 1/2."""
+    """bool out[begin:end] = whether a particle moves in an iteration, with probability 1/2.
+
+    out[0] is for particle `first`.
+    """
     for x in range(begin, end):
-        out[x] = random_bits(seed, MOVE, x, iteration) >> np.uint64(63) == 0
+        out[x] = random_bits(seed, MOVE, first + x, iteration) >> np.uint64(63) == 0
 
 
 @float_kernel

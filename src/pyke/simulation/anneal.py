@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -69,7 +69,7 @@ def row_stride(dimensions: int) -> int:
 def planned_iterations(config: Config) -> int:
     """Number of iterations until the energy is 0 or T is reached, without other stop rules."""
     number = 0
-    while _energy(number, config) > 0 and number < config.max_iterations:
+    while energy_of(number, config) > 0 and number < config.max_iterations:
         number += 1
     return number
 
@@ -79,14 +79,17 @@ def _new_positions(particles: int, config: Config) -> Floats:
     return np.empty((particles, row_stride(config.dimensions)), np.float32)
 
 
-def random_start(particles: int, config: Config) -> Floats:
-    """Random positions; those of a particle depend on its id and the seed only."""
+def random_start(particles: int, config: Config, first: int = 0) -> Floats:
+    """Random positions; those of a particle depend on its id and the seed only.
+
+    The first row is that of particle `first`.
+    """
     positions = _new_positions(particles, config)
-    draw = _STARTS[config.init]
+    draw, seed = _STARTS[config.init], np.uint64(config.seed)
     parallel_for(
         config.threads,
         particles,
-        lambda begin, end: draw(np.uint64(config.seed), config.dimensions, begin, end, positions),
+        lambda begin, end: draw(seed, config.dimensions, first, begin, end, positions),
     )
     return positions
 
@@ -123,27 +126,23 @@ def simulate(
             "`updates` is 'alternating', but the springs have no contexts. "
             'Use `similarity="context"`, or other `updates`.'
         )
-    system = _system(springs, repellers, config)
+    system = system_of(springs, repellers, config)
     state = state or State(start(springs, config), ())
     positions, history = state.positions, list(state.history)
     following = _new_positions(len(positions), config)
     kept = time.monotonic()
-    while not (reason := _reason_to_stop(history, config)):
-        energy = _energy(len(history), config)
+    while not (reason := reason_to_stop(history, config)):
+        energy = energy_of(len(history), config)
         objective = displacement = 0.0
         for moves in _moving(len(history), len(positions), terms, config):
-            sums = _step(system._replace(moves=moves), config, energy, positions, following)
-            objective, displacement = objective + sums[0], displacement + sums[1]
+            sums = step(system._replace(moves=moves), config, energy, positions, following)
+            moved = ordered_sum(sums)
+            objective, displacement = objective + moved[0], displacement + moved[1]
             positions, following = following, positions
         if config.rescale:
-            _rescale(positions, config.threads)
-        if not math.isfinite(objective) or not math.isfinite(displacement):
-            raise DivergedError(
-                f"the simulation diverged in iteration {len(history) + 1}: positions became "
-                'infinite. Use `mass="stiffness"` (the default) or `rescale=True`, or set `omega` '
-                f"below {config.omega}."
-            )
+            rescale(positions, bounds_of(positions), config.threads)
         history.append(Iteration(energy, objective, displacement))
+        require_finite(history, config)
         try:
             progress.iteration(len(history), energy, objective, displacement)
         except Interrupted:
@@ -194,19 +193,20 @@ def _moving(
         parallel_for(
             config.threads,
             particles,
-            lambda begin, end: _kernels.draw_half(seed, iteration, begin, end, moves),
+            lambda begin, end: _kernels.draw_half(seed, iteration, 0, begin, end, moves),
         )
     yield moves
 
 
-def _energy(iteration: int, config: Config) -> float:
+def energy_of(iteration: int, config: Config) -> float:
     """E = 1 − iteration · Δe, and 0 for rounding errors."""
     energy = 1.0 - iteration * config.energy_release
     return energy if energy > 1e-12 else 0.0
 
 
-def _reason_to_stop(history: list[Iteration], config: Config) -> str:
-    if _energy(len(history), config) == 0:
+def reason_to_stop(history: Sequence[Iteration], config: Config) -> str:
+    """The rule that stops the simulation after these iterations, or nothing."""
+    if energy_of(len(history), config) == 0:
         return "energy"
     if len(history) >= config.max_iterations:
         return "iterations"
@@ -221,7 +221,18 @@ def _reason_to_stop(history: list[Iteration], config: Config) -> str:
     return ""
 
 
-def _system(springs: Matrix, repellers: Repellers, config: Config) -> forces.System:
+def require_finite(history: Sequence[Iteration], config: Config) -> None:
+    """Raise DivergedError if positions became infinite in the last iteration."""
+    last = history[-1]
+    if not math.isfinite(last.objective) or not math.isfinite(last.displacement):
+        raise DivergedError(
+            f"the simulation diverged in iteration {len(history)}: positions became "
+            'infinite. Use `mass="stiffness"` (the default) or `rescale=True`, or set `omega` '
+            f"below {config.omega}."
+        )
+
+
+def system_of(springs: Matrix, repellers: Repellers, config: Config) -> forces.System:
     """The arrays for the kernels. The inertia of a particle is the sum of its σ, or 1."""
     stiffness = np.zeros(springs.rows, np.float64)
     rows = np.flatnonzero(np.diff(springs.offsets))
@@ -246,31 +257,35 @@ def _system(springs: Matrix, repellers: Repellers, config: Config) -> forces.Sys
     )
 
 
-def _step(
+def step(
     system: forces.System, config: Config, energy: float, positions: Floats, following: Floats
-) -> tuple[float, float]:
-    """Move particles at the same time; return J before the move and the displacement."""
+) -> NDArray[np.float64]:
+    """Move particles at the same time; return J before the move and the displacement by block."""
     blocks = len(system.pool_offsets) - 1
     sums = np.zeros((blocks, 2), np.float64)
-    step = _STEPS[config.repulsion]
+    move = _STEPS[config.repulsion]
     parallel_for(
         config.threads,
         blocks,
-        lambda begin, end: step(system, np.float32(energy), begin, end, positions, following, sums),
+        lambda begin, end: move(system, np.float32(energy), begin, end, positions, following, sums),
     )
-    objective, displacement = _ordered_sum(sums)
-    return objective, displacement
+    return sums
 
 
-def _ordered_sum(sums: NDArray[np.float64]) -> tuple[float, float]:
+def ordered_sum(sums: NDArray[np.float64]) -> tuple[float, float]:
     """Sums over blocks in their order, which do not depend on the number of threads."""
     return float(np.sum(sums[:, 0])), float(np.sum(sums[:, 1]))
 
 
-def _rescale(positions: Floats, threads: int) -> None:
-    """Rescale each dimension to [0, 1]."""
+def bounds_of(positions: Floats) -> Floats:
+    """Minimum and maximum of each dimension."""
     bounds = np.empty((2, positions.shape[1]), np.float32)
     _kernels.min_and_max(positions, 0, len(positions), bounds)
+    return bounds
+
+
+def rescale(positions: Floats, bounds: Floats, threads: int) -> None:
+    """Rescale each dimension from these bounds to [0, 1]."""
     parallel_for(
         threads,
         len(positions),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,12 +115,20 @@ def _draw_pool(
             n += 1
 
 
+class Draw(NamedTuple):
+    """Whose repellers are drawn: those of some blocks of particles, in rows of their own."""
+
+    seed: np.uint64
+    particles: int  # of the whole graph
+    first: int  # id of the particle in row 0, which begins a block
+    block_rows: int
+
+
 @kernel
 def draw_repellers(
-    seed: np.uint64,
+    draw: Draw,
     offsets: NDArray[np.int64],
     columns: NDArray[np.int32],
-    block_rows: int,
     begin: int,
     end: int,
     pools: NDArray[np.int32],
@@ -132,7 +140,7 @@ def draw_repellers(
     N(x) = random y ≠ x of the pool with σ(x, y) = 0. offsets and columns are all positive
     similarities, not only the K that are kept.
     """
-    particles = offsets.shape[0] - 1
+    seed, rows = draw.seed, offsets.shape[0] - 1
     size, wanted = pools.shape[1], members.shape[1]
     slots_size = 16
     while slots_size < 4 * size:
@@ -142,11 +150,12 @@ def draw_repellers(
     choice = np.empty(size, np.int32)
     for block in range(begin, end):
         pool = pools[block]
-        _draw_pool(seed, block, particles, pool, slots)
-        for x in range(block * block_rows, min(particles, (block + 1) * block_rows)):
+        _draw_pool(seed, draw.first // draw.block_rows + block, draw.particles, pool, slots)
+        for row in range(block * draw.block_rows, min(rows, (block + 1) * draw.block_rows)):
+            x = draw.first + row
             free[:] = True
-            for i in range(offsets[x] - 1, offsets[x + 1]):
-                y = x if i < offsets[x] else columns[i]
+            for i in range(offsets[row] - 1, offsets[row + 1]):
+                y = x if i < offsets[row] else columns[i]
                 slot = y & (slots_size - 1)
                 while slots[slot] >= 0:
                     if pool[slots[slot]] == y:
@@ -162,5 +171,5 @@ def draw_repellers(
             for i in range(taken):
                 j = i + random_below(random_bits(seed, MEMBER, x, i), n - i)
                 choice[i], choice[j] = choice[j], choice[i]
-                members[x, i] = choice[i]
-            count[x] = taken
+                members[row, i] = choice[i]
+            count[row] = taken
