@@ -29,7 +29,8 @@ from pyke.errors import DamagedStore, UnknownTerm, UsageError
 from pyke.graph.terms import Terms, Texts
 from pyke.simulation import anneal
 from pyke.use import figures
-from pyke.use.maps import Drawn, View, figure, selection, view, web_page
+from pyke.use.clusters.describe import cluster
+from pyke.use.maps import Drawn, View, classes, figure, groups, names, selection, view, web_page
 from pyke.use.maps.labels import place_labels
 from pyke.use.maps.layout import flat, layout
 from pyke.use.maps.selection import choose
@@ -62,25 +63,111 @@ def embedded(tmp_path: Path, text: str) -> Embedding:
 # -- colours ---------------------------------------------------------------------------------------
 
 
-@given(st.sets(st.tuples(st.integers(0, 30), st.integers(0, 14))))
-def test_a_subject_has_the_colour_of_its_rarest_class_with_a_colour(
+@given(st.sets(st.tuples(st.integers(0, 30), st.integers(0, 14)), min_size=1))
+def test_a_subject_has_the_colour_of_its_smallest_class_with_a_colour(
     pairs: set[tuple[int, int]],
 ) -> None:
-    types = np.array(sorted(pairs), np.int32).reshape(-1, 2)
-    classes = selection.frequent_classes(types)
-    ranks = selection.ranked(types, classes, 31)
-    frequency = Counter(cls for _, cls in pairs)
+    types = np.array(sorted(pairs), np.int32)
+    tree = classes.ClassTree(types, np.repeat(np.unique(types[:, 1]), 2).reshape(-1, 2))
+    candidates = tree.largest()
+    masks = tree.masks(candidates, 31)
+    patterns = classes.Patterns.of(masks, len(candidates))
+    chosen = classes.most_distinctive(patterns, 4)
+    sizes = Counter(kind for _, kind in pairs)
+    coloured = [candidates[bit] for bit in chosen]
+    colours = classes.smallest(masks, patterns.sizes(), chosen)
     for term in range(31):
-        own = {cls for subject, cls in pairs if subject == term}
-        coloured = sorted(own & set(classes), key=lambda cls: (frequency[cls], -cls))
-        assert ranks[term] == (
-            classes.index(coloured[0]) if coloured else len(classes) if own else len(classes) + 1
-        )
-    assert len(classes) <= len(selection.PALETTE)
-    assert set(range(len(classes))) <= set(ranks.tolist())  # every colour is used
-    assert [frequency[cls] for cls in classes] == sorted(
-        (frequency[cls] for cls in classes), reverse=True
+        own = {kind for subject, kind in pairs if subject == term}
+        if own:
+            best = [kind for kind in coloured if kind in own]
+            smallest = min((sizes[kind] for kind in best), default=-1)
+            assert (sizes[coloured[colours[term]]] if colours[term] >= 0 else -1) == smallest
+        else:
+            assert masks[term] == -1
+    assert set(colours[masks >= 0].tolist()) >= set(range(len(chosen)))  # every colour is used
+    assert len(chosen) == min(4, len(chosen))
+
+
+def test_colours_go_to_the_classes_that_distinguish_most_points() -> None:
+    # 100 works, of which 18 are singles; 60 insects, 50 plants and 5 rocks. All are things.
+    sizes = {"Thing": 215, "Work": 100, "Insect": 60, "Plant": 50, "Single": 18, "Rock": 5}
+    kinds = list(sizes)
+    own = [["Work", "Single"][: 1 + (i < 18)] for i in range(100)]
+    own += [["Insect"]] * 60 + [["Plant"]] * 50 + [["Rock"]] * 5
+    types = np.array(
+        [(i, kinds.index(kind)) for i, of in enumerate(own) for kind in ("Thing", *of)], np.int32
     )
+    tree = classes.ClassTree(types, np.repeat(np.unique(types[:, 1]), 2).reshape(-1, 2))
+    candidates = tree.largest()
+    patterns = classes.Patterns.of(tree.masks(candidates, 215), len(candidates))
+    for colours, expected in [
+        (3, ["Work", "Insect", "Plant"]),
+        (4, ["Work", "Insect", "Plant", "Single"]),
+    ]:
+        chosen = classes.most_distinctive(patterns, colours)
+        assert [kinds[candidates[bit]] for bit in chosen] == expected
+
+
+def test_superclasses_in_the_graph_get_colours_and_can_be_chosen(tmp_path: Path) -> None:
+    above = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
+    lines = [f"<http://e/{i}> {TYPE} <http://e/C{i % 20}> .\n" for i in range(100)]
+    lines += [f"<http://e/C{n}> {above} <http://e/{'AB'[n % 2]}> .\n" for n in range(20)]
+    lines += [f"<http://e/{kind}> {above} <http://e/Thing> .\n" for kind in "AB"]
+    lines += [f"<http://e/Thing> {above} <http://e/A> .\n"]  # a cycle: B is an A, too
+    made = embedded(tmp_path, "".join(lines))
+    legend = {group.name: group.count for group in choose(made, View()).legend}
+    assert legend["B"] == 50 - 5 * sum(f"C{n}" in legend for n in range(1, 20, 2))
+    few = choose(made, View(classes=["B", "http://e/C1"])).legend
+    assert [(group.name, group.count) for group in few[:3]] == [
+        ("B", 45),
+        ("C1", 5),
+        ("other types", 50),
+    ]
+    assert len(choose(made, View(only_types=["B"])).ids) == 50
+
+
+def test_classes_of_one_name_are_told_apart_by_prefix_or_host(tmp_path: Path) -> None:
+    lines = "".join(
+        f"<http://e/{i}> {TYPE} <{space}Class> .\n"
+        for i, space in enumerate(["http://www.w3.org/2002/07/owl#", "http://e/"])
+    )
+    names = [group.name for group in choose(embedded(tmp_path, lines), View()).legend]
+    assert names[:2] == ["owl:Class", "Class (e)"] or names[:2] == ["Class (e)", "owl:Class"]
+
+
+def test_colours_can_show_namespaces(tmp_path: Path) -> None:
+    lines = "".join(
+        f"<http://e/people/{i}> <http://xmlns.com/foaf/0.1/knows> <http://e/town/{i % 3}> .\n"
+        f"_:b{i} <http://xmlns.com/foaf/0.1/knows> <http://e/people/{i}> .\n"
+        for i in range(9)
+    )
+    legend = choose(embedded(tmp_path, lines), View(colour_by="namespace")).legend
+    assert [(group.name, group.count) for group in legend] == [
+        ("e/people/", 9),
+        ("e/town/", 3),
+        ("foaf:", 1),
+        ("blank nodes", 9),
+    ]
+    deep = "".join(
+        f"<http://e/people/{i}/name> <http://e/p> <http://f/x/{i}> .\n" for i in range(99)
+    )
+    legend = choose(embedded(tmp_path, deep), View(colour_by="namespace")).legend
+    assert [(group.name, group.count) for group in legend] == [
+        ("f/x/", 99),
+        ("e/people/", 99),
+        ("e/", 1),
+    ]
+
+
+def test_colours_can_show_clusters(embedding: Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "cluster", lambda e, progress: cluster(e, 10, 3))
+    found = cluster(embedding, 10, 3)
+    chosen = choose(embedding, View(colour_by="cluster"))
+    assert chosen.heading == "cluster"
+    assert [(group.name, group.count) for group in chosen.legend] == [
+        *((one.name, one.size) for one in found.clusters),
+        ("no cluster", len(embedding) - sum(one.size for one in found.clusters)),
+    ]
 
 
 def test_a_class_of_all_subjects_gets_no_colour(tmp_path: Path) -> None:
@@ -199,20 +286,51 @@ def test_a_sample_depends_on_the_seed_and_contains_highlighted_terms(
     assert choose(embedding, View(sample=10**9)).left_out == 0
 
 
+def label_texts(made: Embedding, **parameters: Any) -> list[str]:
+    return [text for _, text in choose(made, View(**parameters)).labels]
+
+
 def test_the_best_connected_terms_of_each_type_get_labels(tmp_path: Path) -> None:
     star = "".join(
-        f"<http://e/{hub}> <http://e/p> <http://e/leaf{i}> .\n" for hub in "ab" for i in range(9)
+        f"<http://e/{hub}> <http://e/p> <http://e/leaf{i}> .\n"
+        for hub in ("Anna_Karenina", "Bob%20Ross")
+        for i in range(9)
     )
     kinds = "".join(
         f"<http://e/{who}> {TYPE} <http://e/{kind}> .\n"
-        for who, kind in [("a", "A"), ("a2", "A"), ("b2", "B"), ("b", "B")]
+        for who, kind in [("Anna_Karenina", "A"), ("Alf", "A"), ("Bert", "B"), ("Bob%20Ross", "B")]
     )
-    chosen = choose(embedded(tmp_path, star + kinds), View(labels=2))
-    assert [text for _, text in chosen.labels] == ["a", "b"]
-    assert [
-        text
-        for _, text in choose(embedded(tmp_path, star + kinds), View(label=["http://e/b2"])).labels
-    ] == ["b2"]
+    made = embedded(tmp_path, star + kinds)
+    assert label_texts(made, labels=2)[:2] == ["Anna Karenina", "Bob Ross"]
+    assert label_texts(made, label=["http://e/Bert"]) == ["Bert"]
+    assert label_texts(made, labels=0) == []
+
+
+def test_blank_nodes_and_bookkeeping_get_labels_only_if_asked(tmp_path: Path) -> None:
+    activity = "<http://www.w3.org/ns/prov#Activity>"
+    lines = f"_:anna {TYPE} <http://e/Person> .\n<http://e/Bert> {TYPE} <http://e/Person> .\n"
+    lines += f"<http://e/editing> {TYPE} {activity} .\n<http://e/both> {TYPE} {activity} .\n"
+    made = embedded(tmp_path, lines + f"<http://e/both> {TYPE} <http://e/Person> .\n")
+    assert set(label_texts(made)) <= {"Bert", "both"}
+    assert "editing" in label_texts(made, only_types=["prov:Activity"])
+    assert label_texts(made, label=["http://e/editing"]) == ["editing"]
+
+
+def test_codes_become_labels_only_if_there_are_no_names(tmp_path: Path) -> None:
+    lines = "".join(f"<http://e/Q{i}> {TYPE} <http://e/C> .\n" for i in range(9))
+    assert label_texts(embedded(tmp_path, lines))[0].startswith("Q")
+    label = "<http://www.w3.org/2004/02/skos/core#prefLabel>"
+    lines += f'<http://e/D1> {TYPE} <http://e/D> .\n<http://e/D1> {label} "Denarius" .\n'
+    assert label_texts(embedded(tmp_path, lines)) == ["Denarius"]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("Q42", True), ("43970336", True), ("MIAGQ5C6", True), ("3", True), ("東京", False),
+     ("Apollo 11", False), ("NASA", False), ("c183279", True), ("law", False)],
+)  # fmt: skip
+def test_codes_are_told_from_names(name: str, code: bool) -> None:
+    assert names.is_code(name) == code
 
 
 @pytest.mark.parametrize(
@@ -220,7 +338,7 @@ def test_the_best_connected_terms_of_each_type_get_labels(tmp_path: Path) -> Non
     [("a" * 50, "a" * 33 + "…"), ("a\n\tb\x00  c\u202e", "a b c"), ("short", "short")],
 )
 def test_a_name_is_shortened_to_one_line(name: str, shown: str) -> None:
-    assert selection.shortened(name) == shown
+    assert names.shortened(name) == shown
 
 
 # -- coordinates -----------------------------------------------------------------------------------
@@ -532,10 +650,10 @@ def test_the_command_prints_what_it_drew(pyke: Command, stored: Path, tmp_path: 
     assert done.returncode == 0
     printed = json.loads(done.stdout)
     assert (printed["points"], printed["left_out"], printed["drawn_as"]) == (30, 49, "points")
-    assert [(group["name"], group["count"]) for group in printed["legend"]][:1] == [("baker", 21)]
+    assert sum(group["count"] for group in printed["legend"]) == 30  # the points shown
     shown = pyke("plot", stored, "-o", tmp_path / "map.png", "--sample", "30", "--force")
     assert "49 more terms are not shown" in shown.stdout
-    assert re.search(r"baker +21", shown.stdout)
+    assert re.search(r"baker +\d+", shown.stdout)
 
 
 @pytest.mark.parametrize(

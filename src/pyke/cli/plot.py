@@ -41,7 +41,18 @@ _Animate = Annotated[
 _OnlyTypes = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="CLASS", help="Only subjects of this class, by IRI or name; can be repeated."
+        metavar="CLASS", help="Only subjects of this class or its subclasses; can be repeated."
+    ),
+]
+_ColourBy = Annotated[
+    str,
+    typer.Option(metavar="[type|cluster|namespace]", help="What the colours of points show."),
+]
+_Classes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CLASS",
+        help="Give this class a colour, instead of the default choice; can be repeated.",
     ),
 ]
 _Highlight = Annotated[
@@ -52,7 +63,7 @@ _Label = Annotated[
     list[str] | None,
     typer.Option(
         metavar="TERM",
-        help="Label this term instead of the best connected ones; can be repeated.",
+        help="Label this term instead of the default ones; can be repeated.",
     ),
 ]
 _Labels = Annotated[int, typer.Option(help="Maximum number of labels.")]
@@ -73,6 +84,8 @@ def plot(
     before_and_after: _BeforeAndAfter = False,
     animate: _Animate = False,
     only_types: _OnlyTypes = None,
+    colour_by: _ColourBy = "type",
+    classes: _Classes = None,
     highlight: _Highlight = None,
     label: _Label = None,
     labels: _Labels = 18,
@@ -99,6 +112,8 @@ def plot(
             three_d=three_d,
             before_and_after=before_and_after,
             only_types=only_types or (),
+            colour_by=colour_by,
+            classes=classes or (),
             highlight=highlight or (),
             label=label or (),
             labels=labels,
@@ -112,7 +127,7 @@ def plot(
         terminal.print_json(asdict(drawn))
         return
     rows = [(group.name, f"{group.count:,}", group.colour) for group in drawn.legend]
-    print_table(("type", "terms", "colour"), rows, right=(1,))
+    print_table((drawn.coloured_by, "points", "colour"), rows, right=(1,))
     for line in drawn.notes():
         terminal.say(as_options(line))
     points = f"{drawn.points:,} point{'' if drawn.points == 1 else 's'}"

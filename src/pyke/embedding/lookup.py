@@ -208,6 +208,10 @@ class Lookup:
         """Return the label of a term, or its local name if it has no label."""
         return self.label(term) or unquote(local_name(self.terms[term]))
 
+    def title(self, term: int) -> str:
+        """Return the name of a term for a reader: its label, or its local name as words."""
+        return self.label(term) or spaced(local_name(self.terms[term]))
+
     def _readings(self, name: str) -> list[str]:
         """Return the terms that a name may mean, the likeliest first."""
         if _is_explicit(name):

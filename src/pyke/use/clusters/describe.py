@@ -156,7 +156,7 @@ def describe(embedding: Embedding, ids: Ids, found: Clustering) -> ClusterTable:
     types = type_traits(embedding, cluster_of, sizes)
     contexts = context_traits(embedding, cluster_of, sizes)
     exemplars = ids[_exemplars(embedding, ids, labels, len(sizes) - 1)].tolist()
-    readable = embedding.lookup().readable
+    readable = embedding.lookup().title
     names = _unique(
         [_name(*traits) for traits in zip(types, contexts, strict=True)],
         [short(readable(term)) for term in exemplars],
@@ -209,11 +209,10 @@ def _exemplars(embedding: Embedding, ids: Ids, labels: Ids, clusters: int) -> ND
 
 
 def _name(types: Sequence[Trait], context: Trait | None) -> str:
-    """Class and context of a cluster, as far as it has them."""
+    """A class that most members have, and a context, as far as the cluster has them."""
     parts = []
-    if types:
-        is_common = types[0].share >= MIN_COMMON_SHARE
-        parts.append(types[0].text if is_common else f"{types[0].text} and others")
+    if types and types[0].share > MIN_COMMON_SHARE:
+        parts.append(types[0].text)
     if context:
         parts.append(context.text)
     return " · ".join(parts)

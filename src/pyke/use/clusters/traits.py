@@ -52,12 +52,12 @@ def type_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> list[li
     )
     best = found.most_specific(len(sizes) - 1)
     is_other = np.isin(np.arange(len(found.others)), best, invert=True)
-    readable = embedding.lookup().readable
+    readable = embedding.lookup().title
     traits: list[list[Trait]] = [[] for _ in best]
     order = np.lexsort((found.usual, -found.shares, is_other, found.clusters))
     for cell in order.tolist():
         listed, share = traits[found.clusters[cell]], float(found.shares[cell])
-        if not listed or (len(listed) <= MAX_TYPES and share >= MIN_LISTED_SHARE):
+        if len(listed) <= MAX_TYPES and share >= MIN_LISTED_SHARE:
             kind = int(found.others[cell])
             usual = float(found.usual[cell])
             listed.append(Trait(readable(kind), share, usual, embedding.terms[kind]))
@@ -95,7 +95,7 @@ def short(text: str) -> str:
 
 def _context_text(embedding: Embedding, predicate: int, side: int, other: int) -> str:
     """`livesIn Oslo` for subjects, `← hasStreet Oslo` for objects."""
-    readable = embedding.lookup().readable
+    readable = embedding.lookup().title
     other_name = "" if other == ANY else short(readable(other))
     return f"{'← ' if side == OBJECT else ''}{readable(predicate)} {other_name}".rstrip()
 

@@ -57,7 +57,7 @@ def draw(
         view = replace(view, sample=animation.SAMPLE if view.sample is None else view.sample)
     else:
         check_map(path, view, force)
-    selection = choose(embedding, view)
+    selection = choose(embedding, view, progress)
     title = title_of(embedding, view, selection)
     job = _Job(embedding, view, selection, title, path.suffix.lower(), progress)
     rendered = _animation(job) if animate else _map(job)
@@ -72,6 +72,7 @@ def draw(
         legend=selection.legend,
         labels_without_place=rendered.labels_without_place,
         drawn_as=rendered.drawn_as,
+        coloured_by=selection.heading,
     )
 
 

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
+from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
-from pyke.embedding.lookup import Lookup
 from pyke.errors import UsageError
 from pyke.use.maps import figure
+from pyke.use.maps.classes import ClassTree
+from pyke.use.maps.groups import Grouping, by_cluster, by_namespace, by_type
+from pyke.use.maps.names import automatic_labels, shortened
 from pyke.use.maps.view import Group, View
 
 # Paul Tol's "muted" scheme: nine colours that colour-blind readers can distinguish.
@@ -30,8 +33,7 @@ PALETTE = (
 )
 OTHER, UNTYPED = "#a3a8b0", "#d7dade"
 
-MAX_CANDIDATES = 60  # classes to consider for the colours
-MAX_NAME, MAX_LEGEND_NAME = 34, 21  # letters on a figure
+MAX_LEGEND_NAME = 21  # letters in a legend
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +46,12 @@ class Selection:
         The term of each point.
     groups
         The position of each point's group in `legend`.
+    legend
+        The groups; those with a colour come first.
+    heading
+        What the groups are: type, cluster or namespace.
     labels
-        (point, text), the most important first.
+        (point, text), the most important first; there are more than find a place.
     requested
         The number of labels that the user requested; the others are optional.
     highlighted
@@ -57,6 +63,7 @@ class Selection:
     ids: Ids
     groups: NDArray[np.uint8]
     legend: tuple[Group, ...]
+    heading: str
     labels: tuple[tuple[int, str], ...]
     requested: int
     highlighted: tuple[int, ...]
@@ -70,18 +77,18 @@ class Selection:
         return figure.Key(self.groups, [group.colour for group in self.legend], texts)
 
 
-def choose(embedding: Embedding, view: View) -> Selection:
+def choose(embedding: Embedding, view: View, progress: Progress | None = None) -> Selection:
     """The terms that a view shows.
 
     Grey points are drawn first, then colours in random order: no group covers another.
     """
-    lookup = embedding.lookup(view.prefixes)
-    shown = [lookup.find_class(name, embedding.types) for name in view.only_types]
-    classes = frequent_classes(embedding.types, shown)
-    ranks = ranked(embedding.types, classes, len(embedding))
+    lookup, tree = embedding.lookup(view.prefixes), ClassTree.of(embedding)
+    known = tree.with_superclasses()
+    shown = [lookup.find_class(name, known) for name in view.only_types]
+    asked = [lookup.find_class(name, known) for name in view.classes]
     ids = np.arange(len(embedding), dtype=np.int32)
     if shown:
-        ids = np.unique(embedding.types[np.isin(embedding.types[:, 1], shown), 0])
+        ids = np.flatnonzero(tree.masks(shown, len(embedding)) > 0).astype(np.int32)
     highlighted = [lookup.find(term) for term in view.highlight]
     marked = [*highlighted, *(lookup.find(term) for term in view.label)]
     for term in marked:
@@ -91,60 +98,42 @@ def choose(embedding: Embedding, view: View) -> Selection:
             )
     order = np.random.default_rng(view.seed).permutation(ids)
     kept = sampled(order, marked, view.sample)
-    kept = kept[np.argsort(ranks[kept] < len(classes), kind="stable")]
-    counts = np.bincount(ranks[ids], minlength=len(classes) + 2)
-    legend, group_of_rank = _legend(lookup, classes, counts)
+    colours = len(PALETTE)
+    if view.colour_by == "cluster":
+        grouping = by_cluster(embedding, kept, colours, progress or Progress())
+    elif view.colour_by == "namespace":
+        grouping = by_namespace(embedding, kept, colours)
+    else:
+        grouping = by_type(embedding, tree, lookup, kept, colours, asked or shown)
+    ranks = grouping.of_term
+    kept = kept[np.argsort(ranks[kept] < len(grouping.names), kind="stable")]
+    counts = np.bincount(ranks[kept], minlength=len(grouping.names) + 2)
+    legend, group_of_rank = _legend(grouping, counts)
     groups = group_of_rank[ranks[kept]]
     rows = np.full(len(embedding), -1)
     rows[kept] = np.arange(len(kept))
     terms = list(dict.fromkeys(marked))
-    labels = [(int(rows[term]), shortened(lookup.readable(term))) for term in terms]
+    labels = [(int(rows[term]), shortened(lookup.title(term))) for term in terms]
     if not view.label:
-        typed = sum(group.term is not None for group in legend)
-        candidates = _best_connected(embedding, kept, groups, typed, view.labels)
-        labels += _distinct_labels(lookup, rows, candidates, {text for _, text in labels})
+        coloured = int((counts[: len(grouping.names)] > 0).sum())
+        used = {text for _, text in labels}
+        labels += [
+            entry
+            for entry in automatic_labels(
+                embedding, lookup, kept, groups, coloured, view.labels, (*shown, *asked)
+            )
+            if entry[1] not in used
+        ]
     return Selection(
         ids=kept,
         groups=groups,
         legend=legend,
+        heading=grouping.heading,
         labels=tuple(labels),
         requested=len(terms),
         highlighted=tuple(int(rows[term]) for term in highlighted),
         left_out=len(ids) - len(kept),
     )
-
-
-def frequent_classes(types: Ids, among: Sequence[int] = ()) -> list[int]:
-    """The classes that get a colour: those with most subjects, most frequent first.
-
-    A subject has the colour of its rarest class. A class whose subjects all have rarer classes, for
-    example owl:Thing, would colour no point and is skipped.
-    """
-    counts = np.bincount(types[np.isin(types[:, 1], among) if among else slice(None), 1])
-    size = min(np.count_nonzero(counts), MAX_CANDIDATES)
-    candidates = np.argsort(-counts, kind="stable")[:size].tolist()
-    chosen: list[int] = []
-    for candidate in candidates:
-        if len(chosen) == len(PALETTE):
-            break
-        chosen.append(candidate)
-        used = set(ranked(types, chosen, int(types[:, 0].max()) + 1).tolist())
-        chosen = [cls for rank, cls in enumerate(chosen) if rank in used]
-    return chosen
-
-
-def ranked(types: Ids, classes: Sequence[int], terms: int) -> NDArray[np.int64]:
-    """For each term the position of its rarest class in `classes`, which are sorted by frequency.
-
-    It is len(classes) for a term with other classes only, and len(classes) + 1 for one without any.
-    """
-    positions = np.full(int(types[:, 1].max(initial=0)) + 1, -1, np.int64)
-    for position, cls in enumerate(classes):
-        positions[cls] = position
-    ranks = np.full(terms, -2, np.int64)
-    np.maximum.at(ranks, types[:, 0], positions[types[:, 1]])
-    ranks[ranks < 0] = len(classes) - 1 - ranks[ranks < 0]
-    return ranks
 
 
 def sampled(order: NDArray[Any], always: Sequence[int], size: int | None) -> NDArray[Any]:
@@ -156,59 +145,23 @@ def sampled(order: NDArray[Any], always: Sequence[int], size: int | None) -> NDA
 
 
 def _legend(
-    lookup: Lookup, classes: Sequence[int], counts: NDArray[np.int64]
+    grouping: Grouping, counts: NDArray[np.int64]
 ) -> tuple[tuple[Group, ...], NDArray[np.uint8]]:
-    """The groups, largest class first, and the group of each rank; `counts` are terms per rank."""
-    typed = np.argsort(-counts[: len(classes)], kind="stable").tolist()
-    order = [rank for rank in (*typed, len(classes), len(classes) + 1) if counts[rank]]
+    """The groups that have points, largest first, and the group of each rank."""
+    coloured = len(grouping.names)
+    typed = np.argsort(-counts[:coloured], kind="stable").tolist()
+    order = [rank for rank in (*typed, coloured, coloured + 1) if counts[rank]]
     group_of_rank = np.zeros(len(counts), np.uint8)
     group_of_rank[order] = np.arange(len(order))
     legend = []
     for place, rank in enumerate(order):
         count = int(counts[rank])
-        if rank < len(classes):
-            cls = classes[rank]
-            group = Group(lookup.readable(cls), lookup.terms[cls], PALETTE[place], count)
-        elif rank == len(classes):
-            group = Group("other types", None, OTHER, count)
+        if rank < coloured:
+            name, term = grouping.names[rank], grouping.terms[rank]
+            group = Group(name, term, PALETTE[place], count)
+        elif rank == coloured:
+            group = Group(grouping.other, None, OTHER, count)
         else:
-            group = Group("no type", None, UNTYPED if classes else OTHER, count)
+            group = Group(grouping.none, None, UNTYPED if coloured else OTHER, count)
         legend.append(group)
     return tuple(legend), group_of_rank
-
-
-def _best_connected(
-    embedding: Embedding, ids: Ids, groups: NDArray[np.integer[Any]], typed: int, limit: int
-) -> list[int]:
-    """The terms with most triples in each of the first `typed` groups, one per group in turn."""
-    triples = embedding.triples
-    degrees = (
-        np.bincount(triples[:, 0], minlength=len(embedding))
-        + np.bincount(triples[:, 2] + 1, minlength=len(embedding) + 1)[1:]
-    )
-    per_group = -(-limit // typed) if typed else 0
-    best = [
-        ids[rows[np.argsort(-degrees[ids[rows]], kind="stable")[:per_group]]].tolist()
-        for rows in (np.flatnonzero(groups == g) for g in range(typed))
-    ]
-    in_turn = [group[turn] for turn in range(per_group) for group in best if turn < len(group)]
-    return in_turn[:limit]
-
-
-def _distinct_labels(
-    lookup: Lookup, rows: NDArray[np.int64], terms: Sequence[int], used: set[str]
-) -> list[tuple[int, str]]:
-    """Labels of terms; of several with one text, the first."""
-    labels = []
-    for term in terms:
-        text = shortened(lookup.readable(term))
-        if text not in used:
-            used.add(text)
-            labels.append((int(rows[term]), text))
-    return labels
-
-
-def shortened(name: str, letters: int = MAX_NAME) -> str:
-    """A name on one line, with at most `letters` letters."""
-    name = " ".join("".join(c if c.isprintable() else " " for c in name).split())
-    return name if len(name) <= letters else f"{name[: letters - 1]}…"

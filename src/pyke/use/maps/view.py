@@ -17,6 +17,8 @@ from pyke.use import figures
 from pyke.use.reports import PAGES
 
 METHODS = ("pca", "pyke")
+COLOUR_BY = ("type", "cluster", "namespace")
+MAX_COLOURS = 9
 MAP_EXTENSIONS = (*figures.FORMATS, "html")
 ANIMATION_EXTENSIONS = ("gif", "mp4", "html")
 MAX_LABELS = 10_000
@@ -39,9 +41,14 @@ class View:
     before_and_after
         Show the random start beside the result.
     only_types
-        Show only subjects of these classes, by IRI or name.
+        Show only subjects of these classes and of their subclasses, by IRI or name.
+    colour_by
+        "type" (the default), "cluster" (of the vectors, by HDBSCAN) or "namespace".
+    classes
+        The classes that get a colour, by IRI or name. By default those that distinguish most
+        points: large classes, different from one another.
     label
-        Terms to label. By default the best-connected terms of each type.
+        Terms to label. By default well-connected, typical terms of each colour.
     labels
         The maximum number of default labels.
     highlight
@@ -62,6 +69,8 @@ class View:
     three_d: bool = False
     before_and_after: bool = False
     only_types: Sequence[str] = ()
+    colour_by: str = "type"
+    classes: Sequence[str] = ()
     label: Sequence[str] = ()
     labels: int = 18
     highlight: Sequence[str] = ()
@@ -76,6 +85,16 @@ class View:
             raise UsageError(
                 f"`method` is {self.method!r}; it must be one of: {', '.join(METHODS)}"
             )
+        if self.colour_by not in COLOUR_BY:
+            raise UsageError(
+                f"`colour_by` is {self.colour_by!r}; it must be one of: {', '.join(COLOUR_BY)}"
+            )
+        if self.classes and self.colour_by != "type":
+            raise UsageError('`classes` chooses types; it needs `colour_by="type"`')
+        if len(self.classes) > MAX_COLOURS:
+            raise UsageError(
+                f"`classes` has {len(self.classes)} classes; there are {MAX_COLOURS} colours"
+            )
         if self.sample is not None and self.sample < 1:
             raise UsageError(f"`sample` is {self.sample}; it must be at least 1")
         if not 0 <= self.labels <= MAX_LABELS:
@@ -88,7 +107,10 @@ class View:
 
 @dataclass(frozen=True)
 class Group:
-    """Points of one colour: the subjects of a class, or all others (`term` is None)."""
+    """Points of one colour: the subjects of a class (`term`), a cluster, or all other points.
+
+    `count` is the number of points that the map shows.
+    """
 
     name: str
     term: str | None
@@ -114,6 +136,8 @@ class Drawn:
         Labels that were requested but would overlap others.
     drawn_as
         "points", "density", "page" or "film".
+    coloured_by
+        "type", "cluster" or "namespace".
     """
 
     output: str
@@ -125,6 +149,7 @@ class Drawn:
     legend: tuple[Group, ...]
     labels_without_place: tuple[str, ...]
     drawn_as: str
+    coloured_by: str = "type"
 
     def __repr__(self) -> str:
         points = f"{self.points:,} point{'' if self.points == 1 else 's'}"
@@ -154,7 +179,7 @@ class Drawn:
     def notes(self) -> list[str]:
         """What someone who looks at it should know."""
         notes = []
-        if all(group.term is None for group in self.legend):
+        if self.coloured_by == "type" and all(group.term is None for group in self.legend):
             notes.append(
                 "No subject has a type: all points have one colour. If another predicate states "
                 "types, embed with `type_predicate`."
