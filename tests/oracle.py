@@ -176,6 +176,23 @@ def coarse_events(
     return found
 
 
+def class_events(
+    graph: Iterable[Triple], types: Iterable[tuple[str, str]]
+) -> Counter[tuple[Particle, Particle]]:
+    """The same with each class of the other term, which must not be the term itself."""
+    classes: dict[str, list[str]] = {}
+    for term, class_ in types:
+        classes.setdefault(term, []).append(class_)
+    found: Counter[tuple[Particle, Particle]] = Counter()
+    for s, p, o in graph:
+        if is_literal(o) or p == RDF_TYPE or s == o:
+            continue
+        for x, side, other in ((s, "subject", o), (o, "object", s)):
+            for class_ in classes.get(other, []):
+                found[x, ("class", p, side, class_)] += 1
+    return found
+
+
 SIMILARITIES: dict[str, Callable[[Sequence[Triple]], Rows]] = {
     "ppmi": ppmi_similarities,
     "context": context_similarities,

@@ -129,18 +129,34 @@ def test_roles_and_their_numbers_of_triples_equal_the_oracle(
         assert counted == oracle.role_counts(truth, name)
 
 
-def test_types_do_not_change_the_evidence() -> None:
-    """Other types, but the same terms in the same order."""
-    names = ("baker", "smith", "weaver")
-    mixed = noisy_crafts(10)
-    for n, craft in enumerate(names):
-        mixed = mixed.replace(f"{TYPE} <http://e/{craft}>", f"{TYPE} <http://e/{n}>")
-    for n, craft in enumerate((*names[1:], names[0])):
-        mixed = mixed.replace(f"{TYPE} <http://e/{n}>", f"{TYPE} <http://e/{craft}>")
-    stated = "".join(f"<http://e/{craft}> <http://e/in> <http://e/town> .\n" for craft in names)
-    one, other = (evidence_of(stated + text) for text in (noisy_crafts(10), mixed))
-    assert (one.vectors == other.vectors).all()
-    assert (one.places == other.places).all()
+def classes_in_contexts(graph: Graph, found: Evidence, name: str) -> set[str]:
+    """Classes of the contexts that a term has: the members of a context have such neighbours."""
+    begin, end = found.contexts.offsets[(x := graph.terms.find(name)) : x + 2]
+    own = found.contexts.columns[begin:end]
+    return {str(context) for context in own[found.is_of_class[own]].tolist()}
+
+
+def test_a_term_has_the_classes_of_other_terms_as_contexts_but_not_its_own() -> None:
+    """Two owners of cats and two of dogs; their own types do not matter, even if they are linked
+    with themselves."""
+    owns = "<e:{0}> <e:owns> <e:{1}> .\n<e:{1}> " + TYPE + " <e:{2}> .\n"
+    pets = (
+        ("ann", "tom", "Cat"),
+        ("bob", "kit", "Cat"),
+        ("cid", "rex", "Dog"),
+        ("dan", "fox", "Dog"),
+    )
+    text = "".join(owns.format(*pet) for pet in pets)
+    selves = "".join(f"<e:{name}> <e:likes> <e:{name}> .\n" for name, _, _ in pets)
+    own = "".join(f"<e:{name}> {TYPE} <e:Owner{name[0] in 'ac'}> .\n" for name, _, _ in pets)
+    for more in ("", selves, selves + own):
+        graph = graph_of(text + more)
+        found = find_evidence(graph, CONFIG, Progress())
+        ann, bob, cid, dan = (
+            classes_in_contexts(graph, found, f"e:{n}") for n in ("ann", "bob", "cid", "dan")
+        )
+        assert ann == bob != cid == dan
+        assert len(ann) == 1
 
 
 def test_typed_and_untyped_terms_with_the_same_statements_have_the_same_vector() -> None:
@@ -217,7 +233,7 @@ def test_means_of_places_equal_plain_loops(
     nothing = np.zeros(0, np.int32)
     empty = Matrix(np.zeros(1, np.int64), nothing, places[:0, 0])
     made = Evidence(
-        places[:0], empty, places, nothing, 6, nothing, empty.offsets, nothing, empty.offsets[:0]
+        places[:0], empty, places, nothing, 6, 6, nothing, empty.offsets, nothing, empty.offsets[:0]
     )
     owners, contexts = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
     sigma = np.array([row[2] for row in rows], np.float32)

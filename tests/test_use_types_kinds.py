@@ -286,10 +286,16 @@ def test_twins_keep_as_much_evidence_as_their_asked_terms_have(triples: list[Tri
         assert [c for c in has if e.is_role[c] and role_of[c] in allowed] == [
             c for c in kept if e.is_role[c]
         ], "the roles themselves always stay"
-        for level in (e.is_coarse, ~e.is_coarse & ~e.is_role):
+        asked_has = e.contexts.columns[slice(*e.contexts.offsets[asked : asked + 2])].tolist()
+        classes = Counter(role_of[c] for c in asked_has if e.is_of_class[c])
+        for level, limit in (
+            (e.is_of_class, classes),
+            (e.is_coarse & ~e.is_of_class, allowed),
+            (~e.is_coarse & ~e.is_role, allowed),
+        ):
             number = Counter(role_of[c] for c in kept if level[c])
             most = Counter(role_of[c] for c in has if level[c])
-            assert number == {role: min(n, most[role]) for role, n in allowed.items() if most[role]}
+            assert number == {role: min(n, most[role]) for role, n in limit.items() if most[role]}
         if kept:
             usable.append(at)
     assert kinds.queries.own.tolist() == twins.subjects[usable].tolist()

@@ -15,6 +15,7 @@ from pyke.graph.terms import Terms, Texts
 LITERAL = -1  # object id of a triple with a literal object
 NO_CLUSTER = -1  # cluster of a term that has none
 NO_CLUSTERS: Ids = np.empty(0, np.int32)  # of the terms of a graph that were not clustered
+NO_TYPES: Ids = np.empty((0, 2), np.int32)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from pyke.errors import DataError, EmptyGraph, UsageError
 from pyke.graph import build
 from pyke.graph.batches import Batch
 from pyke.graph.features import NO_FEATURES, Features
-from pyke.graph.graph import NO_CLUSTERS, Census, Graph
+from pyke.graph.graph import NO_CLUSTERS, NO_TYPES, Census, Graph
 from pyke.pipeline.budget import sizes_of
 from pyke.pipeline.checkpoints import NO_CHECKPOINTS, Checkpoints
 from pyke.pipeline.stages import Stages
@@ -74,8 +74,12 @@ def embed(
     return run.embed()
 
 
-def embed_graph(graph: Graph, config: Config, progress: Progress | None = None) -> Embedding:
+def embed_graph(
+    graph: Graph, config: Config, progress: Progress | None = None, types: Ids = NO_TYPES
+) -> Embedding:
     """Embed a graph that has been read already.
+
+    `types` are pairs of term and class: the classes of other terms become coarse contexts.
 
     Examples
     --------
@@ -88,11 +92,14 @@ def embed_graph(graph: Graph, config: Config, progress: Progress | None = None) 
     """
     stages = Stages(config, progress)
     stages.sizes = sizes_of(graph)
-    return _embed_graph(graph, stages)
+    return _embed_graph(graph, stages, types=types)
 
 
 def _embed_graph(
-    graph: Graph, stages: Stages, checkpoints: Checkpoints = NO_CHECKPOINTS
+    graph: Graph,
+    stages: Stages,
+    checkpoints: Checkpoints = NO_CHECKPOINTS,
+    types: Ids = NO_TYPES,
 ) -> Embedding:
     """Springs → repellers → simulation → embedding, except stages that checkpoints cover."""
     config = stages.config
@@ -102,7 +109,7 @@ def _embed_graph(
         known = checkpoints.load_clusters(len(graph.terms))
         clusters = find_clusters(graph, stages, checkpoints) if known is None else known
         checkpoints.save_clusters(clusters)
-    springs, result = _simulate("simulation", graph, clusters, stages, config, checkpoints)
+    springs, result = _simulate("simulation", graph, clusters, stages, config, checkpoints, types)
     vectors = np.ascontiguousarray(result.positions[: len(graph.terms), : config.dimensions])
     manifest = {
         "program": __version__,
@@ -136,10 +143,12 @@ def _simulate(
     stages: Stages,
     config: Config,
     checkpoints: Checkpoints,
+    types: Ids = NO_TYPES,
 ) -> tuple[Matrix, anneal.Result]:
     """Springs → repellers → simulation; returns the springs and the result."""
     terms = len(graph.terms)
-    springs, repellers = checkpoints.load_forces(terms) or find_forces(graph, stages, clusters)
+    known = checkpoints.load_forces(terms)
+    springs, repellers = known or find_forces(graph, stages, clusters, types)
     stages.require("simulation", particles=springs.rows, springs=len(springs.columns))
     checkpoints.save_forces(springs, repellers)
 
@@ -156,7 +165,7 @@ def _simulate(
 
 
 def find_forces(
-    graph: Graph, stages: Stages, clusters: Ids = NO_CLUSTERS
+    graph: Graph, stages: Stages, clusters: Ids = NO_CLUSTERS, types: Ids = NO_TYPES
 ) -> tuple[Matrix, Repellers]:
     """Springs (who attracts whom, how strongly) and repellers (who repels whom) of a graph."""
     if not len(graph):
@@ -168,7 +177,7 @@ def find_forces(
     # The number of pairs is not known yet; there are hardly fewer than triples.
     stages.require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(graph))
     with stages.stage("springs"):
-        pairs = find_similarities(graph, config, clusters)
+        pairs = find_similarities(graph, config, clusters, types=types)
         stages.require("springs", pairs=len(pairs.first), particles=pairs.particles)
         similarities = symmetric_matrix(pairs, config.threads)
         del pairs  # releases memory before the next large arrays

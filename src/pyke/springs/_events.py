@@ -47,6 +47,33 @@ def group_keys(
 
 
 @kernel
+def class_keys(
+    subjects: NDArray[np.int32],
+    predicates: NDArray[np.int32],
+    objects: NDArray[np.int32],
+    counted: NDArray[np.bool_],
+    offsets: NDArray[np.int64],
+    classes: NDArray[np.int32],
+    number: int,
+    out: NDArray[np.uint64],
+) -> int:
+    """The same for each class of the other term x: classes[offsets[x] : offsets[x + 1]].
+
+    A triple whose subject is its object gives no event: it would tell a term its own classes.
+    """
+    n = 0
+    for i in range(subjects.shape[0]):
+        if counted[i] and subjects[i] != objects[i]:
+            for side in range(2):
+                x, other = (subjects[i], objects[i]) if side == 0 else (objects[i], subjects[i])
+                for c in classes[offsets[other] : offsets[other + 1]]:
+                    context = (2 * np.int64(predicates[i]) + side) * number + c
+                    out[n] = np.uint64(context) << np.uint64(32) | np.uint64(x)
+                    n += 1
+    return n
+
+
+@kernel
 def _term(key: np.uint64) -> int:
     return np.int64(key & np.uint64(0xFFFFFFFF))
 

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from pyke.config import Config
 from pyke.core.arrays import Ids
-from pyke.graph.graph import Graph
+from pyke.graph.graph import NO_TYPES, Graph
 from pyke.springs.events import join
-from pyke.springs.groups import group_similarities
+from pyke.springs.groups import class_similarities, group_similarities
 from pyke.springs.literals import literal_similarities
 from pyke.springs.similarity import Around, Similarities, similarity
 
 
 def find_similarities(
-    graph: Graph, config: Config, clusters: Ids, around: Around | None = None
+    graph: Graph,
+    config: Config,
+    clusters: Ids,
+    around: Around | None = None,
+    types: Ids = NO_TYPES,
 ) -> Similarities:
-    """The similarities that the settings ask for; `clusters` has none or one for each term."""
+    """The similarities that the settings ask for; `clusters` has none or one for each term.
+
+    `types` are pairs of term and class: the classes of other terms are coarse contexts, too.
+    """
     parts = [similarity(config.similarity)(graph, config.threads, around)]
     if len(clusters):
         parts.append(group_similarities(graph, clusters, config.type_predicate, around))
+    if len(types):
+        parts.append(class_similarities(graph, types, config.type_predicate))
     if len(graph.features) and config.literals:
         parts.append(literal_similarities(graph, around))
     return join(len(graph.terms), *parts) if len(parts) > 1 else parts[0]

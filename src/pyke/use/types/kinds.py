@@ -221,8 +221,8 @@ class Kinds:
         """The queries and their kinds.
 
         A twin keeps only roles of its asked term. In each role it keeps at most as many contexts,
-        and as many coarse contexts, as the asked term has triples. Twins without contexts are
-        left out.
+        and as many of clusters, as the asked term has triples, and at most as many of classes as
+        the asked term has. Twins without contexts are left out.
         """
         e, twins = self.evidence, self.twins
         starts = e.contexts.offsets[:-1][twins.subjects]
@@ -234,8 +234,11 @@ class Kinds:
         allowed = _times_in_role(e, twins.asked[owners], roles)
         is_role = e.is_role[contexts]
         allowed[is_role & (allowed > 0)] = np.iinfo(np.int64).max
+        of_class = e.is_of_class[contexts]
+        allowed[of_class] = _classes_in_role(e, twins.asked[owners[of_class]], roles[of_class])
         # A role itself and coarse contexts do not take the place of a context.
-        columns = (e.is_coarse[contexts], is_role, roles, owners)
+        levels = e.is_coarse[contexts].astype(np.int64) + of_class
+        columns = (levels, is_role, roles, owners)
         order = np.lexsort((self._rng.random(len(owners)), *columns))
         changes = [np.diff(column[order].astype(np.int64), prepend=-1) != 0 for column in columns]
         begins = np.flatnonzero(np.logical_or.reduce(changes))
@@ -272,6 +275,19 @@ def _times_in_role(evidence: Evidence, terms: Ids, roles: Ids) -> Numbers:
     keys = owners * number + evidence.roles
     at = positions(terms.astype(np.int64) * number + roles, keys)
     return np.where(at >= 0, evidence.role_counts[at], 0)
+
+
+def _classes_in_role(evidence: Evidence, terms: Ids, roles: Ids) -> Numbers:
+    """How many contexts of classes each term has in the role beside it."""
+    asked, contexts = np.unique(terms), evidence.contexts
+    starts, ends = contexts.offsets[:-1][asked], contexts.offsets[1:][asked]
+    columns = contexts.columns[ranges(starts, ends - starts)]
+    owners = np.repeat(asked.astype(np.int64), ends - starts)
+    of_class, number = evidence.is_of_class[columns], evidence.number_of_roles
+    found = owners[of_class] * number + evidence.context_roles[columns[of_class]]
+    keys, counts = np.unique(found, return_counts=True)
+    at = positions(terms.astype(np.int64) * number + roles, keys)
+    return np.where(at >= 0, np.append(counts, 0)[at], 0)
 
 
 class _RoleMembers:
