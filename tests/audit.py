@@ -1,7 +1,7 @@
 """Watch who changes files and who uses the network.
 
-Within the package, only `core/files.py` may write. Only `pyke fetch` and the export to PostgreSQL
-may connect.
+Within the package, only `core/files.py` may write. Only `pyke fetch`, the export to PostgreSQL and
+`pyke serve` may use the network.
 
 An audit hook sees every call that opens a file for writing, or renames, removes or creates one, and
 every call that looks up a name, connects or listens, however the call was made. The call stack
@@ -36,6 +36,7 @@ MAY_WRITE = (
 MAY_CONNECT = (
     PACKAGE + os.path.join("read", "sparql") + os.sep,
     PACKAGE + os.path.join("use", "export", "postgres.py"),
+    PACKAGE + os.path.join("serve", "run.py"),
 )
 
 # What libraries write on their own: Python and Numba their caches, and PyKEEN a directory that it
@@ -73,7 +74,7 @@ def _checked() -> Generator[None, None, None]:
     finally:
         found = violations()
         if found:
-            rule = "Only core/files.py may write; only fetch and the PostgreSQL export may connect:"
+            rule = "Only core/files.py may write; only fetch, postgres and serve connect:"
             pytest.fail("\n".join([rule, *found]), pytrace=False)
 
 

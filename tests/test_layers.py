@@ -28,6 +28,7 @@ LAYERS = [
     ["pipeline"],
     ["use"],
     ["evaluate"],
+    ["serve"],
     ["cli"],
     ["__main__"],
 ]

@@ -40,6 +40,7 @@ COMMANDS = {
         "excluded.",
         "plot": "Draw a map of an embedding, coloured by type: a figure, a web page or an "
         "animation.",
+        "serve": "Open a web page to explore an embedding: map, search, neighbours, predictions.",
         "export": "Write an embedding for another program: a table, arrays, word2vec, a viewer, a "
         "database.",
         "verify": "Check the files of an embedding directory: sizes, checksums, contents.",

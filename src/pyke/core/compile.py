@@ -53,6 +53,7 @@ OTHER_KERNELS = (
     "use/neighbours/_kernels.py",
     "use/types/_kernels.py",
     "use/clusters/_kernels.py",
+    "use/search/_kernels.py",
     "evaluate/rivals/_kernels.py",
     "evaluate/lubm/_batches.py",
     "evaluate/lubm/_kernels.py",

@@ -151,30 +151,56 @@ def _exact_search(
     progress: Progress,
 ) -> Neighbours:
     """Compare every query with all points that are not excluded by their leading coordinates."""
-    from pyke.use.neighbours._kernels import nearest_in_tiles  # loads Numba: half a second
+    return ExactIndex(points).search(queries, k, own, threads, progress)
 
-    queries = np.ascontiguousarray(queries, np.float32)
-    middle, axes = principal_axes(points, min(LEADING, points.shape[1]))
-    tiles = _tiles(np.ascontiguousarray(points, np.float32), middle, axes)
-    leading = project_on(queries, middle, axes)
-    groups = _leaves(leading)
-    slack = np.float32(
-        1e-6 * np.sqrt(max(_largest_square(points, middle), _largest_square(queries, middle)))
-    )
-    ids, squares = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.float32)
 
-    def search(begin: int, end: int) -> None:
-        for group in groups[begin:end]:
-            low, high = leading[group].min(axis=0), leading[group].max(axis=0)
-            gaps = np.maximum(0, np.maximum(tiles.low - high, low - tiles.high))
-            visits = np.argsort(np.einsum("ij,ij->i", gaps, gaps), kind="stable")
-            nearest_in_tiles(tiles, visits, queries, leading, own, group, slack, ids, squares)
+class ExactIndex:
+    """Points in tiles, for exact searches of some queries at a time; several threads may search.
 
-    for begin in range(0, len(groups), GROUPS_AT_ONCE):
-        progress.advance(min(begin * TILE, len(queries) - 1))
-        size = min(GROUPS_AT_ONCE, len(groups) - begin)
-        parallel_for(threads, size, lambda first, last, at=begin: search(at + first, at + last))  # type: ignore[misc]
-    return Neighbours(ids, squares, True, 1.0)
+    Examples
+    --------
+    >>> points = np.arange(10, dtype=np.float32)[:, None]
+    >>> ExactIndex(points).search(points[:2], 2, np.arange(2)).ids.tolist()
+    [[1, 2], [0, 2]]
+    """
+
+    def __init__(self, points: Floats) -> None:
+        self._middle, self._axes = principal_axes(points, min(LEADING, points.shape[1]))
+        self._tiles = _tiles(np.ascontiguousarray(points, np.float32), self._middle, self._axes)
+        self._largest = _largest_square(points, self._middle)
+
+    def search(
+        self,
+        queries: Floats,
+        k: int,
+        own: NDArray[np.int64],
+        threads: int = 1,
+        progress: Progress | None = None,
+    ) -> Neighbours:
+        """Find the k points nearest to each query; `k` is at most the number of points."""
+        from pyke.use.neighbours._kernels import nearest_in_tiles  # loads Numba: half a second
+
+        tiles, progress = self._tiles, progress or Progress()
+        queries = np.ascontiguousarray(queries, np.float32)
+        leading = project_on(queries, self._middle, self._axes)
+        groups = _leaves(leading)
+        largest = max(self._largest, _largest_square(queries, self._middle))
+        slack = np.float32(1e-6 * np.sqrt(largest))
+        ids = np.full((len(queries), k), -1, np.int32)
+        squares = np.full((len(queries), k), np.inf, np.float32)
+
+        def search(begin: int, end: int) -> None:
+            for group in groups[begin:end]:
+                low, high = leading[group].min(axis=0), leading[group].max(axis=0)
+                gaps = np.maximum(0, np.maximum(tiles.low - high, low - tiles.high))
+                visits = np.argsort(np.einsum("ij,ij->i", gaps, gaps), kind="stable")
+                nearest_in_tiles(tiles, visits, queries, leading, own, group, slack, ids, squares)
+
+        for begin in range(0, len(groups), GROUPS_AT_ONCE):
+            progress.advance(min(begin * TILE, len(queries) - 1))
+            size = min(GROUPS_AT_ONCE, len(groups) - begin)
+            parallel_for(threads, size, lambda first, last, at=begin: search(at + first, at + last))  # type: ignore[misc]
+        return Neighbours(ids, squares, True, 1.0)
 
 
 def _tiles(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64]) -> Tiles:

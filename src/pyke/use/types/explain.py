@@ -25,7 +25,7 @@ from pyke.graph.roles import (
     occurrences,
 )
 from pyke.use.types.calibration import Calibration, Like
-from pyke.use.types.predict import prepare
+from pyke.use.types.predict import Predictor, prepare
 from pyke.use.types.votes import ClassVotes, Queries, Voters
 
 MAX_SHARED = 20  # roles and contexts in an explanation
@@ -183,7 +183,14 @@ def explain(
     """
     e, own = embedding, embedding.lookup().find(term)
     progress = progress or Progress()
-    predictor = prepare(e, own, mu, True, None, threads, progress)
+    return explain_with(prepare(e, own, mu, True, None, threads, progress), e, own, progress)
+
+
+def explain_with(
+    predictor: Predictor, embedding: Embedding, own: int, progress: Progress
+) -> Explanation:
+    """Explain the predicted types of a term, given by id, with what was prepared for it."""
+    e = embedding
     if own not in predictor.kinds.asked:
         return Explanation(e.terms[own], e.label(own), "no evidence", (), (), ())
     kind, status = predictor.kinds.kind_of(own)
