@@ -145,7 +145,8 @@ def test_rdf_xml_is_read_below_four_gibibytes_of_address_space(tmp_path: Path) -
         "from pyke.config import Config; from pyke.core.inputs import Input; "
         "from pyke.read.child import ParserProcess; problems = []; "
         f"source = Input({str(path)!r}, None); parser = ParserProcess(Config(threads=1)); "
-        "print(list(parser.parse(source, 'RDF_XML', lambda *p: problems.append(p))), problems)"
+        "texts = list(parser.parse(source, 'it', 'RDF_XML', lambda *p: problems.append(p))); "
+        "print(texts, problems)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.stdout == "[] []\n", ended.stderr

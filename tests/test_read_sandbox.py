@@ -257,6 +257,48 @@ def test_usual_abbreviations_are_far_from_the_limit(
 
 
 # --------------------------------------------------------------------------------------------------
+# Documents that need hours
+# --------------------------------------------------------------------------------------------------
+
+NAMESPACES = " ".join(f'xmlns:n{i}="http://e/{i}"' for i in range(900))
+NEEDS_HOURS = {
+    "bases relative to bases.ttl": "@base <http://e/> .\n" + "@base <aaaaaaa/> .\n" * 100_000,
+    "an XML literal below many namespaces.rdf": xml(
+        f'<e:C {NAMESPACES}><e:p rdf:parseType="Literal">{"<e:a/>" * 30_000}</e:p></e:C>'
+    ),
+    "many contexts.jsonld": json.dumps(
+        {
+            "@context": {f"t{i}": f"http://e/{i}" for i in range(9_000)},
+            "@graph": [{"@context": {"z": "http://e/z"}, "z": i} for i in range(9_000)],
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEEDS_HOURS)
+def test_a_document_that_needs_hours_is_refused_also_if_errors_are_skipped(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "FREE_SECONDS", 0.05)
+    path = written(tmp_path / name, NEEDS_HOURS[name])
+    with pytest.raises(DataError, match=f"^{re.escape(str(path))}: .* much more time than usual"):
+        read(path, on_error="skip")
+
+
+def test_usual_documents_are_far_from_the_limit_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "FREE_SECONDS", 0.2)  # also to load the parser
+    usual = {
+        "x.ttl": "@prefix : <http://e/> .\n" + ":a :b :c .\n" * 20_000,
+        "x.rdf": xml(f"{about('x')}\n" * 5_000),
+        "x.jsonld": json.dumps([{"@id": f"http://e/{i}", "http://e/p": i} for i in range(9_000)]),
+    }
+    paths = [written(tmp_path / name, text) for name, text in usual.items()]
+    assert len(read(*paths, lenient=True).statements) == 34_000
+
+
+# --------------------------------------------------------------------------------------------------
 # Nested triple terms
 # --------------------------------------------------------------------------------------------------
 
@@ -459,7 +501,7 @@ def test_time_to_receive_a_long_line_is_linear(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(child.ParserProcess, "_start", start)
     with child.ParserProcess(Config()) as parser:
         began = time.process_time()
-        blocks = list(parser.parse(io.BytesIO(), "TURTLE", lambda *_: None))
+        blocks = list(parser.parse(io.BytesIO(), "it", "TURTLE", lambda *_: None))
         assert time.process_time() - began < 2
     assert [len(block) for block in blocks] == [1000 * 65536 + 1]
 

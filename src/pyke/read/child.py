@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import IO
 from pyke.config import Config
 from pyke.core.children import folders_of, isolated_python, minimal_environment
 from pyke.core.inputs import Allowance, ByteSource
+from pyke.errors import DataError
 from pyke.read.oxigraph import clean_message
 from pyke.read.problems import Report
 from pyke.read.sandbox import END, LENGTH, PROBLEM
@@ -24,6 +26,7 @@ PIECE = 1 << 16  # bytes that the child gets at once
 # lists of short numbers, and thousands if a prefix stands for a very long IRI.
 MAX_EXPANSION = 100
 FREE_BYTES = 64 << 20  # of N-Quads above this ratio; small documents may be very repetitive
+FREE_SECONDS = 1.0  # of CPU time for a document, besides those in proportion to its size
 
 
 class ParserProcess:
@@ -45,8 +48,12 @@ class ParserProcess:
     def __exit__(self, *_: object) -> None:
         self._stop()
 
-    def parse(self, source: ByteSource, form: str, report: Report) -> Iterator[bytes]:
-        """N-Quads of a document in blocks of complete lines; `form` is a pyoxigraph.RdfFormat."""
+    def parse(self, source: ByteSource, name: str, form: str, report: Report) -> Iterator[bytes]:
+        """N-Quads of a document in blocks of complete lines; `form` is a pyoxigraph.RdfFormat.
+
+        A document that needs too much CPU time is a DataError, also if errors are skipped: how much
+        of it was read would depend on the speed of the machine.
+        """
         child = self._child = self._child or self._start()
         failures: list[BaseException] = []
         feeder = threading.Thread(
@@ -87,6 +94,8 @@ class ParserProcess:
                 self._stop(feeder)
         if failures:
             raise failures[0]
+        if child.returncode == -signal.SIGPROF:
+            raise DataError(f"{name}: {_TOO_SLOW}")
         if not ended:
             report(0, f"the parser crashed (exit code {child.returncode}), {_CRASHED}")
 
@@ -94,7 +103,7 @@ class ParserProcess:
         memory = min(MAX_MEMORY, max(MIN_MEMORY, self._config.memory or MAX_MEMORY))
         folders = folders_of("pyke", "pyoxigraph")
         return subprocess.Popen(
-            isolated_python("pyke.read.sandbox", [str(memory)], folders),
+            isolated_python("pyke.read.sandbox", [str(memory), str(FREE_SECONDS)], folders),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -141,6 +150,10 @@ class ParserProcess:
 _TOO_LARGE = (
     f"the document is refused: its statements are more than {MAX_EXPANSION} times as long as the "
     "document, as it abbreviates very long IRIs. If you trust it, convert it to N-Quads"
+)
+_TOO_SLOW = (
+    "the document is refused: it needs much more time than usual documents of its size, as those "
+    "with very long namespaces or contexts do. If you trust it, convert it to N-Quads"
 )
 _CRASHED = (
     "as the document is nested too deeply or needs too much memory; the remaining document was "

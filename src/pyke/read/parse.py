@@ -38,7 +38,7 @@ def _parsed(
 ) -> Iterator[Bytes]:
     """Other syntaxes, parsed by pyoxigraph."""
     plain = WithoutByteOrderMark(source)
-    for text in parser.parse(plain, document.syntax.oxigraph, report):
+    for text in parser.parse(plain, document.name, document.syntax.oxigraph, report):
         yield to_array(_mark_generated(text))
 
 

@@ -1,16 +1,18 @@
 """Parse RDF with pyoxigraph in a child process: a malicious document can stop only the child.
 
-Run as `python -m pyke.read.sandbox MEMORY`; `child` is its other side. Standard input has, for each
-document, a line with a JSON object and then the content in frames. A frame is its length as four
-bytes and its bytes; an empty frame ends a document. Standard output has frames that start with one
-byte: TEXT with N-Quads, PROBLEM with a JSON object, or END after a document. END has content if the
-process stops there.
+Run as `python -m pyke.read.sandbox MEMORY SECONDS`; `child` is its other side. Standard input has,
+for each document, a line with a JSON object and then the content in frames. A frame is its length
+as four bytes and its bytes; an empty frame ends a document. Standard output has frames that start
+with one byte: TEXT with N-Quads, PROBLEM with a JSON object, or END after a document. END has
+content if the process stops there. A document that needs too much CPU time ends the process by
+SIGPROF.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import signal
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -31,6 +33,11 @@ MAX_TOKEN = 1 << 20  # bytes
 MAX_ATTRIBUTES = 1000
 MAX_JSON = 1 << 30  # bytes
 _ENTITY = b"<!ENTITY"
+# CPU time of a document. Usual ones need less than a tenth of this. Some small ones need hours
+# before their first statement: JSON-LD with long prefixes, bases relative to bases, XML literals
+# below many namespaces.
+SECONDS_PER_BYTE = 2.0 / (1 << 20)  # of the document
+SECONDS_PER_RESULT = 0.25 / (1 << 20)  # and of its statements and problems
 RELATIVE = "pyke-relative://no.base/"  # base of JSON-LD documents without one
 
 
@@ -190,6 +197,7 @@ class _Document:
         """At most `size` bytes; none at the end."""
         if not self._left and not self._ended:
             self._left = int.from_bytes(self._exactly(LENGTH))
+            _allow(self._left * SECONDS_PER_BYTE)
             self._ended = not self._left
         data = self._exactly(self._left if size < 0 else min(size, self._left))
         self._left -= len(data)
@@ -212,6 +220,12 @@ class _Document:
         return self._ended
 
 
+def _allow(seconds: float) -> None:
+    """Let the current document use more CPU time."""
+    left, _ = signal.getitimer(signal.ITIMER_PROF)
+    signal.setitimer(signal.ITIMER_PROF, left + seconds)
+
+
 def write_frame(pipe: Any, kind: bytes, content: bytes | memoryview = b"") -> None:
     """Write a frame of standard output."""
     pipe.write(kind + len(content).to_bytes(LENGTH) + content)
@@ -219,7 +233,9 @@ def write_frame(pipe: Any, kind: bytes, content: bytes | memoryview = b"") -> No
 
 def _write_problem(message: str, line: int = 0, count: int = 1) -> None:
     problem = {"line": line, "message": message, "count": count}
-    write_frame(sys.stdout.buffer, PROBLEM, json.dumps(problem).encode())
+    content = json.dumps(problem).encode()
+    _allow(len(content) * SECONDS_PER_RESULT)
+    write_frame(sys.stdout.buffer, PROBLEM, content)
 
 
 def _write_text(texts: Iterator[bytes]) -> None:
@@ -236,6 +252,7 @@ def _write_text(texts: Iterator[bytes]) -> None:
 
 
 def _write_frames(text: bytearray) -> None:
+    _allow(len(text) * SECONDS_PER_RESULT)
     with memoryview(text) as view:
         for at in range(0, len(text), 2 * FRAME):
             write_frame(sys.stdout.buffer, TEXT, view[at : at + 2 * FRAME])
@@ -285,14 +302,19 @@ def _parse(document: _Document, form: str, base: str | None, lenient: bool) -> N
         _write_problem(message, 0, skipped)
 
 
-def main(memory: str) -> int:
-    """Parse the documents on standard input. The process ends if a large one is refused."""
+def main(memory: str, free_seconds: str) -> int:
+    """Parse the documents on standard input. The process ends if a large one is refused.
+
+    Each document may use `free_seconds` of CPU time, and more in proportion to its size.
+    """
     from pyke.read.oxigraph import out_of_memory
 
     limit_memory(int(memory))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     while request := incoming.readline():
         document = _Document(incoming)
+        signal.setitimer(signal.ITIMER_PROF, float(free_seconds))
         try:
             _parse(document, **json.loads(request))
         except Refused as refused:

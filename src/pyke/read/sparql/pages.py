@@ -94,7 +94,7 @@ def _parse(
 
     lines: list[bytes] = []
     size = 0
-    for block in parser.parse(io.BytesIO(answer.body), form, report):
+    for block in parser.parse(io.BytesIO(answer.body), place, form, report):
         size += len(block)
         if size > MAX_ANSWER:  # the parser allows more, as the reader of files keeps no text
             raise DataError(
