@@ -30,6 +30,7 @@ PACKAGE = str(Path(__file__).parent.parent / "src" / "pyke") + os.sep
 # compile.py creates the directory of the compile cache.
 MAY_WRITE = (
     PACKAGE + os.path.join("core", "files.py"),
+    PACKAGE + os.path.join("core", "scratch.py"),
     PACKAGE + os.path.join("core", "compile.py"),
 )
 

@@ -34,7 +34,7 @@ LAYERS = [
 ]
 LAYER_OF = {folder: number for number, folders in enumerate(LAYERS) for folder in folders}
 MODULES = sorted(SOURCE.rglob("*.py"))
-KERNEL_DECORATORS = {"kernel", "float_kernel"}
+KERNEL_DECORATORS = {"kernel", "float_kernel", "exact_kernel"}
 
 # Methods of the embedding call functions that build on it; these imports are inside the methods.
 FACADE = SOURCE / "embedding" / "embedding.py"

@@ -27,8 +27,11 @@ from pyke.errors import (
     UsageError,
     WriteError,
 )
-from pyke.pipeline import checkpoints, embed_to, make_plan, read_census
+from pyke.pipeline import budget, checkpoints, embed_to, make_plan, read_census
+from pyke.pipeline import embed as pipeline_embed
+from pyke.pipeline.budget import Holding
 from pyke.simulation import anneal
+from pyke.simulation.layouts import LAYOUTS
 
 
 @pytest.fixture
@@ -375,7 +378,7 @@ def test_the_memory_limit_applies_to_a_resumed_run(graph: Path, tmp_path: Path) 
     with pytest.raises(Interrupted):
         embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
     with pytest.raises(OverBudget, match="simulation"):
-        embed_to(tmp_path / "out", graph, Config(memory=200_000_000), resume=True)
+        embed_to(tmp_path / "out", graph, Config(memory=190_000_000), resume=True)
 
 
 def test_a_run_killed_between_springs_and_positions_resumes(graph: Path, tmp_path: Path) -> None:
@@ -476,8 +479,8 @@ def test_a_memory_limit_below_the_requirement_is_refused_before_the_run(
 
 
 def test_positions_that_exceed_the_memory_limit_are_refused(graph: Path) -> None:
-    with pytest.raises(OverBudget, match="simulation needs"):
-        pyke.embed(graph, memory="250MB", dimensions=4096)
+    with pytest.raises(OverBudget, match="simulation needs at least"):
+        pyke.embed(graph, memory="250MB", dimensions=4096, init="svd")  # needs complete rows
 
 
 def test_no_input_is_an_error() -> None:
@@ -539,3 +542,46 @@ def test_the_start_depends_on_the_seed_only() -> None:
     values = draw(4000, 2)[:, :50]
     assert abs(float(values.mean())) < 0.01
     assert float(values.std()) == pytest.approx(1, abs=0.01)
+
+
+HOLDINGS = [Holding(layout, graph) for layout in LAYOUTS[::2] for graph in (True, False)][1:]
+
+
+@pytest.mark.parametrize("holding", HOLDINGS, ids=lambda one: one.name)
+def test_every_way_to_hold_positions_resumes_to_the_same_bits(
+    graph: Path, tmp_path: Path, holding: Holding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = bits(pyke.embed(graph, clusters=3))
+    monkeypatch.setattr(pipeline_embed, "holding_of", lambda *_: holding)
+    config = Config(clusters=3)
+    assert bits(embed_to(tmp_path / "whole", graph, config)) == plain
+    with pytest.raises(Interrupted):
+        embed_to(tmp_path / "out", graph, config, progress=StopAt(3))
+    assert bits(embed_to(tmp_path / "out", graph, config, resume=True)) == plain
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["graph.nt", "out", "whole"]
+
+
+def test_less_memory_is_used_where_the_budget_needs_it() -> None:
+    sizes = budget.Sizes(
+        triples=10**6, terms=10**6, text_bytes=10**7, particles=2 * 10**6, springs=10**7
+    )
+    needs = [
+        budget.simulation_bytes(sizes, Config(), Holding(layout, graph))
+        for layout in LAYOUTS
+        for graph in (True, False)
+    ]
+    assert all(
+        with_graph > without for with_graph, without in zip(needs[::2], needs[1::2], strict=True)
+    )
+    assert needs[::2] == sorted(needs[::2], reverse=True)
+    for needed in needs:
+        chosen = budget.holding_of(sizes, Config(memory=needed))
+        assert budget.simulation_bytes(sizes, Config(memory=needed), chosen) <= needed
+    assert budget.holding_of(sizes, Config()) == Holding()
+    assert budget.holding_of(sizes, Config(memory=1)) == Holding(LAYOUTS[-1], False)
+    assert budget.holding_of(sizes, Config(memory=1), has_directory=False).graph_in_memory
+    assert budget.holding_of(sizes, Config(memory=1, init="svd")).layout == LAYOUTS[0]
+    disk = budget.disk_bytes(sizes, Config(memory=1))
+    assert disk["simulation"] - budget.disk_bytes(sizes, Config())["simulation"] == (
+        budget.scratch_bytes(sizes, Config(memory=1))
+    )

@@ -42,12 +42,21 @@ def plan(inputs: Inputs, settings: Settings, as_json: AsJson = False) -> None:
 def _show(made: Plan) -> None:
     from pyke.config import format_size
 
-    rows = [(one.name, format_size(one.peak_bytes), f"{one.seconds:.1f}") for one in made.stages]
-    rows.append(("whole run", format_size(made.peak_bytes), f"{made.seconds:.1f}"))
-    print_table(("stage", "peak memory", "seconds, about"), rows, right=(1, 2))
+    rows = [
+        (one.name, format_size(one.peak_bytes), format_size(one.disk_bytes), f"{one.seconds:.1f}")
+        for one in made.stages
+    ]
+    disk = format_size(max(one.disk_bytes for one in made.stages))
+    rows.append(("whole run", format_size(made.peak_bytes), disk, f"{made.seconds:.1f}"))
+    columns = ("stage", "peak memory", "disk, at most", "seconds, about")
+    print_table(columns, rows, right=(1, 2, 3))
     sizes = made.sizes
     read = "the whole input" if made.share == 1 else f"the first {made.share:.1%} of the input"
     terminal.say(
         f"{sizes.triples:,} triples, {sizes.terms:,} terms, {sizes.particles:,} particles, "
         f"{sizes.springs:,} springs; estimated from {read}."
+    )
+    terminal.say(
+        f"Positions: {made.holding}. The least memory that would do: "
+        f"{format_size(made.least_bytes)}."
     )

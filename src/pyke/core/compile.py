@@ -46,7 +46,9 @@ VECTOR_KERNELS = (
     "springs/_selection.py",
     "springs/_events.py",
     "springs/_kmeans.py",
+    "simulation/_lanes.py",
     "simulation/forces.py",
+    "simulation/_quarters.py",
     "simulation/_kernels.py",
 )
 OTHER_KERNELS = (
@@ -204,3 +206,5 @@ kernel = _compiler()
 # Sums may be reordered and fused, which lets loops over dimensions use vector instructions.
 # NaN and infinity keep their meaning.
 float_kernel = _compiler(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+# Sums stay in the order of the code: the same bits on every processor.
+exact_kernel = _compiler(error_model="numpy")

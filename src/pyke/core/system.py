@@ -122,6 +122,16 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
+def reserve_space(descriptor: int, size: int) -> None:
+    """Reserve disk space for an empty file; an OSError if there is too little."""
+    if size and is_linux():
+        os.posix_fallocate(descriptor, 0, size)
+        return
+    zeros = bytes(min(size, 1 << 20))
+    while size > 0:
+        size -= os.write(descriptor, zeros[:size])
+
+
 def try_exchange(first: Path, second: Path) -> bool:
     """Swap two directories in one step; False if the system or the file system cannot do this."""
     rename = _c_function("renameat2") if is_linux() else None

@@ -7,7 +7,7 @@ with measured peaks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 from pyke.config import Config, format_size
@@ -15,6 +15,8 @@ from pyke.core.arrays import BLOCK_ROWS
 from pyke.errors import OverBudget
 from pyke.graph.graph import Graph
 from pyke.simulation.anneal import row_stride
+from pyke.simulation.layouts import LAYOUTS, QUARTERS, ROWS, Layout
+from pyke.simulation.quarters import SPRINGS_AT_ONCE
 from pyke.springs.kmeans import SAMPLE_PER_CLUSTER
 from pyke.springs.repellers import pool_size
 
@@ -95,24 +97,99 @@ def repellers_bytes(sizes: Sizes, config: Config) -> int:
 
 def _forces_bytes(sizes: Sizes, config: Config) -> int:
     """Springs, repellers and the pools of repellers."""
+    return 8 * sizes.springs + _repellers_bytes(sizes, config)
+
+
+def _repellers_bytes(sizes: Sizes, config: Config) -> int:
+    """Repellers, their pools, and the offsets of the springs."""
     pools = 4 * pool_size(sizes.particles, config.repellers) * (sizes.particles // BLOCK_ROWS + 1)
-    rows = 8 + 2 * config.repellers + 2
-    return 8 * sizes.springs + rows * sizes.particles + pools
+    return (8 + 2 * config.repellers + 2) * sizes.particles + pools
 
 
-def simulation_bytes(sizes: Sizes, config: Config) -> int:
-    """The graph, the forces, and the positions before and after an iteration."""
-    positions = 2 * 4 * row_stride(config.dimensions) * sizes.particles
-    forces = _forces_bytes(sizes, config) + 14 * sizes.particles
-    return _graph_bytes(sizes, config) + forces + positions
+@dataclass(frozen=True)
+class Holding:
+    """How a simulation uses memory: its layout, and whether the graph stays in memory."""
+
+    layout: Layout = ROWS
+    graph_in_memory: bool = True
+
+    @property
+    def name(self) -> str:
+        """The holding in a few words."""
+        return self.layout.name + ("" if self.graph_in_memory else ", graph on disk")
+
+
+def simulation_bytes(sizes: Sizes, config: Config, holding: Holding | None = None) -> int:
+    """The program, the graph, the forces and the positions; without a holding, the chosen one."""
+    layout, stride = (
+        (holding := holding or holding_of(sizes, config)).layout,
+        row_stride(config.dimensions),
+    )
+    graph = _graph_bytes(sizes if holding.graph_in_memory else Sizes(), config)
+    fixed = graph + _repellers_bytes(sizes, config) + 6 * sizes.particles
+    if not layout.quarters:
+        return fixed + 8 * sizes.springs + 2 * 4 * stride * sizes.particles
+    some = sizes.springs if layout.springs_in_memory else 2 * SPRINGS_AT_ONCE
+    springs = 12 * min(sizes.springs, some)
+    # Quarters in memory, the one of the new positions, and one that is read from disk.
+    quarters = layout.in_memory + 1 + (layout.in_memory < QUARTERS)
+    squares = 4 * config.repellers * (2 if 4 * config.repellers > stride else 1)
+    return fixed + springs + (stride * quarters + squares + 4) * sizes.particles
+
+
+def holding_of(sizes: Sizes, config: Config, has_directory: bool = True) -> Holding:
+    """The fastest holding that fits into `config.memory`, or the smallest one if none does.
+
+    Without a directory for checkpoints, the graph stays in memory.
+    """
+    holdings = [one for one in _holdings(config) if one.graph_in_memory or has_directory]
+    if config.memory is None:
+        return holdings[0]
+    fitting = (one for one in holdings if simulation_bytes(sizes, config, one) <= config.memory)
+    smallest = min(holdings, key=lambda one: simulation_bytes(sizes, config, one))
+    return next(fitting, smallest)
+
+
+def _holdings(config: Config) -> list[Holding]:
+    """From the fastest to the smallest. The singular vectors need complete rows."""
+    layouts = LAYOUTS[:1] if config.init == "svd" else LAYOUTS
+    return [Holding(layout, graph) for layout in layouts for graph in (True, False)]
+
+
+def least_bytes(sizes: Sizes, config: Config) -> int:
+    """The smallest memory in which a run can succeed."""
+    smallest = replace(config, memory=1)
+    return max(
+        needed(sizes, smallest)
+        for name, needed in STAGE_BYTES.items()
+        if name != "clusters" or config.clusters
+    )
+
+
+def disk_bytes(sizes: Sizes, config: Config) -> dict[str, int]:
+    """Disk space at the end of each stage, at most: checkpoints, scratch files and the output."""
+    text = 12 * sizes.triples + 8 * sizes.terms + sizes.text_bytes
+    graph = text + 10 * sizes.features
+    forces = graph + _forces_bytes(sizes, config)
+    # A new checkpoint of positions replaces the old one when it is complete.
+    positions = forces + 2 * 4 * row_stride(config.dimensions) * sizes.particles
+    output = positions + graph + 4 * config.dimensions * sizes.terms
+    used = {"reading": graph, "springs": graph, "repellers": forces, "clusters": positions}
+    return {**used, "simulation": positions + scratch_bytes(sizes, config), "writing": output}
+
+
+def scratch_bytes(sizes: Sizes, config: Config) -> int:
+    """Disk space of the simulation: quarters and springs that are not in memory."""
+    layout = holding_of(sizes, config).layout
+    quarters = row_stride(config.dimensions) * sizes.particles * (QUARTERS - layout.in_memory)
+    return quarters + (0 if layout.springs_in_memory else 12 * sizes.springs)
 
 
 def clusters_bytes(sizes: Sizes, config: Config) -> int:
-    """The graph, the positions, the vectors of the terms, and the sample for the centroids."""
-    positions = 4 * row_stride(config.dimensions) * sizes.particles
+    """The graph, the vectors of the terms, and the sample for the centroids."""
     sample = min(sizes.terms, SAMPLE_PER_CLUSTER * config.clusters)
     vectors = 4 * config.dimensions * (sizes.terms + sample)
-    return _graph_bytes(sizes, config) + positions + vectors + 24 * sizes.terms
+    return _graph_bytes(sizes, config) + vectors + 24 * sizes.terms
 
 
 def writing_bytes(sizes: Sizes, config: Config) -> int:

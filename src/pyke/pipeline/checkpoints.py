@@ -7,9 +7,10 @@ checked, because they check nothing. The values themselves are trusted if their 
 from __future__ import annotations
 
 import copy
+import io
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,9 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.config import MAX_CLUSTERS, Config
-from pyke.core.arrays import BLOCK_ROWS, Ids, Matrix, Repellers
+from pyke.core.arrays import BLOCK_ROWS, Floats, Ids, Matrix, Repellers
 from pyke.core.checks import check, check_finite, check_ids, check_offsets
+from pyke.core.files import Content as FileContent
 from pyke.core.files import remove, write_directory
+from pyke.core.scratch import Scratch
 from pyke.core.stored import MANIFEST, Kind, StoredFile, read_manifest
 from pyke.errors import DamagedStore, OutputExists, UsageError, WriteError
 from pyke.graph.check import check_graph
@@ -102,12 +105,27 @@ class Checkpoints:
         earlier._prefix = FIRST
         return earlier
 
+    @property
+    def has_directory(self) -> bool:
+        """Whether anything can be saved."""
+        return self._directory is not None
+
+    @property
+    def scratch(self) -> Scratch:
+        """Where scratch files go: beside the output, if there is one."""
+        return Scratch(self._directory)
+
     # -- graph --------------------------------------------------------------------------------
 
     def save_graph(self, graph: Graph, now: bool = False) -> None:
         """Save the graph if a checkpoint is due, or `now`."""
         if GRAPH not in self._saved:
             self._save(GRAPH, _arrays_of(graph), {"census": asdict(graph.census)}, now)
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether the graph is saved."""
+        return GRAPH in self._saved
 
     def load_graph(self) -> Graph | None:
         """The saved graph."""
@@ -159,7 +177,12 @@ class Checkpoints:
     def save_state(self, state: State) -> None:
         """Save positions; the simulation decides when."""
         history = [asdict(iteration) for iteration in state.history]
-        arrays = {"positions": state.positions}
+        positions = state.positions
+        arrays = {
+            "positions": positions
+            if isinstance(positions, np.ndarray)
+            else _as_file(positions.shape, positions.blocks())
+        }
         self._save(self._prefix + POSITIONS, arrays, {"history": history}, now=True)
 
     def load_state(self, particles: int, config: Config) -> State | None:
@@ -177,7 +200,9 @@ class Checkpoints:
 
     # -----------------------------------------------------------------------------------------
 
-    def _save(self, name: str, arrays: Arrays, extra: dict[str, Any], now: bool) -> None:
+    def _save(
+        self, name: str, arrays: Mapping[str, FileContent], extra: dict[str, Any], now: bool
+    ) -> None:
         if self._directory is None or not (now or time.monotonic() - self._last >= self._every):
             return
         manifest = {"checkpoint": VERSION, "fingerprint": self._fingerprint, **extra}
@@ -217,6 +242,16 @@ class Checkpoints:
 NO_CHECKPOINTS = Checkpoints(None, {}, 0, False)
 
 
+def _as_file(shape: tuple[int, int], rows: Iterator[Floats]) -> Iterator[bytes | memoryview]:
+    """Rows of float32 in NumPy's format, some at a time."""
+    header = io.BytesIO()
+    entries = {"descr": "<f4", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, entries)
+    yield header.getvalue()
+    for block in rows:
+        yield block.data.cast("B")
+
+
 def _read(path: Path, kinds: dict[str, Kind]) -> tuple[Arrays, dict[str, Any]]:
     """The arrays and the manifest of a checkpoint; checksums, types and shapes are checked."""
     manifest = read_manifest(path)
@@ -226,7 +261,9 @@ def _read(path: Path, kinds: dict[str, Kind]) -> tuple[Arrays, dict[str, Any]]:
     for name, kind in kinds.items():
         file = StoredFile.open(path, f"{name}.npy", manifest)
         file.check_sum(always=True)
-        arrays[name] = file.array(kind).copy()  # kernels take writable arrays
+        array = file.array(kind)
+        # Kernels take writable arrays; positions are copied to where the simulation holds them.
+        arrays[name] = array if name == "positions" else array.copy()
     return arrays, manifest
 
 

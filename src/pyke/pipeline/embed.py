@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from pyke import __version__
 from pyke.config import Config
@@ -24,8 +22,9 @@ from pyke.graph import build
 from pyke.graph.batches import Batch
 from pyke.graph.features import NO_FEATURES, Features
 from pyke.graph.graph import NO_CLUSTERS, NO_TYPES, Census, Graph
-from pyke.pipeline.budget import sizes_of
+from pyke.pipeline.budget import Holding, holding_of, sizes_of
 from pyke.pipeline.checkpoints import NO_CHECKPOINTS, Checkpoints
+from pyke.pipeline.held import HeldGraph
 from pyke.pipeline.stages import Stages
 from pyke.read import find, objects, tokenize
 from pyke.read.objects import Inputs, Source
@@ -92,76 +91,100 @@ def embed_graph(
     """
     stages = Stages(config, progress)
     stages.sizes = sizes_of(graph)
-    return _embed_graph(graph, stages, types=types)
+    return _embed_graph(HeldGraph(graph), stages, types=types)
 
 
 def _embed_graph(
-    graph: Graph,
+    held: HeldGraph,
     stages: Stages,
     checkpoints: Checkpoints = NO_CHECKPOINTS,
     types: Ids = NO_TYPES,
 ) -> Embedding:
     """Springs → repellers → simulation → embedding, except stages that checkpoints cover."""
     config = stages.config
-    checkpoints.save_graph(graph)
+    checkpoints.save_graph(held.graph)
     clusters: Ids = NO_CLUSTERS
     if config.clusters:
-        known = checkpoints.load_clusters(len(graph.terms))
-        clusters = find_clusters(graph, stages, checkpoints) if known is None else known
+        known = checkpoints.load_clusters(held.terms)
+        clusters = _find_clusters(held, stages, checkpoints) if known is None else known
         checkpoints.save_clusters(clusters)
-    springs, result = _simulate("simulation", graph, clusters, stages, config, checkpoints, types)
-    vectors = np.ascontiguousarray(result.positions[: len(graph.terms), : config.dimensions])
+    made = _simulate("simulation", held, clusters, stages, checkpoints, types)
     manifest = {
         "program": __version__,
         "config": config.as_dict(),
         "inputs": stages.inputs,
-        "census": graph.census.as_dict(),
-        "particles": springs.rows,
-        "springs": len(springs.columns),
-        "stop_reason": result.reason,
-        "history": result.history_as_dicts(),
+        "census": held.graph.census.as_dict(),
+        "particles": stages.sizes.particles,
+        "springs": stages.sizes.springs,
+        "stop_reason": made.reason,
+        "history": made.history,
         "stages": stages.as_dicts(),
     }
-    return as_embedding(graph, vectors, manifest, clusters)
+    return as_embedding(held.graph, made.vectors, manifest, clusters)
 
 
-def find_clusters(graph: Graph, stages: Stages, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Ids:
+def find_clusters(graph: Graph, stages: Stages) -> Ids:
     """The cluster of each term, by a simulation with the springs of the graph alone."""
-    config = stages.config
-    earlier = checkpoints.before_clusters()
-    result = _simulate("first simulation", graph, NO_CLUSTERS, stages, config, earlier)[1]
+    return _find_clusters(HeldGraph(graph), stages, NO_CHECKPOINTS)
+
+
+def _find_clusters(held: HeldGraph, stages: Stages, checkpoints: Checkpoints) -> Ids:
+    config, earlier = stages.config, checkpoints.before_clusters()
+    points = _simulate("first simulation", held, NO_CLUSTERS, stages, earlier).vectors
     stages.require("clusters")
     with stages.stage("clusters"):
-        points = np.ascontiguousarray(result.positions[: len(graph.terms), : config.dimensions])
         return clusters_of(points, config.clusters, config.seed, config.threads)
+
+
+@dataclass(frozen=True)
+class _Simulated:
+    """The end of a simulation."""
+
+    vectors: Floats  # of the terms
+    history: list[dict[str, Any]]
+    reason: str
 
 
 def _simulate(
     name: str,
-    graph: Graph,
+    held: HeldGraph,
     clusters: Ids,
     stages: Stages,
-    config: Config,
     checkpoints: Checkpoints,
     types: Ids = NO_TYPES,
-) -> tuple[Matrix, anneal.Result]:
-    """Springs → repellers → simulation; returns the springs and the result."""
-    terms = len(graph.terms)
+) -> _Simulated:
+    """Springs → repellers → simulation."""
+    config, terms = stages.config, held.terms
     known = checkpoints.load_forces(terms)
-    springs, repellers = known or find_forces(graph, stages, clusters, types)
-    stages.require("simulation", particles=springs.rows, springs=len(springs.columns))
-    checkpoints.save_forces(springs, repellers)
+    springs, repellers = known or find_forces(held.graph, stages, clusters, types)
+    del known
+    particles = springs.rows
+    stages.require("simulation", particles=particles, springs=len(springs.columns))
+    holding = holding_of(stages.sizes, config, checkpoints.has_directory)
+    if holding != Holding():
+        stages.progress.note(f"To stay within `memory`, positions are held as: {holding.name}.")
+    if not holding.graph_in_memory:
+        held.put_on_disk()
+    in_memory = holding.layout.springs_in_memory
+    checkpoints.save_forces(springs, repellers, now=not in_memory)
+    forces = anneal.Forces(springs, repellers, config, holding.layout, checkpoints.scratch)
+    kept = [(springs, repellers)] if in_memory else []
+    del springs, repellers
 
     def keep(state: anneal.State) -> None:
-        checkpoints.save_graph(graph, now=True)
+        held.save(now=True)
         checkpoints.save_clusters(clusters, now=True)
-        checkpoints.save_forces(springs, repellers, now=True)
+        for springs_and_repellers in kept:
+            checkpoints.save_forces(*springs_and_repellers, now=True)
         checkpoints.save_state(state)
 
-    saved = checkpoints.load_state(springs.rows, config)
+    saved = checkpoints.load_state(particles, config)
     with stages.stage(name, anneal.planned_iterations(config), "iterations"):
-        result = anneal.simulate(springs, repellers, config, stages.progress, saved, keep, terms)
-    return springs, result
+        result = anneal.simulate_forces(forces, config, stages.progress, saved, keep, terms)
+    del forces
+    kept.clear()
+    vectors = result.vectors(terms, config.dimensions)
+    return _Simulated(vectors, result.history_as_dicts(), result.reason)
 
 
 def find_forces(
@@ -232,8 +255,8 @@ class Run:
 
     def embed(self, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Embedding:
         """Run all stages, except those whose result is in a checkpoint."""
-        graph = checkpoints.load_graph() or self.read()
-        return _embed_graph(graph, self.stages, checkpoints)
+        held = HeldGraph(checkpoints.load_graph() or self.read(), checkpoints)
+        return _embed_graph(held, self.stages, checkpoints)
 
     def read(self, keep_all_terms: bool = False, known: Features = NO_FEATURES) -> Graph:
         """Read the source into a graph.

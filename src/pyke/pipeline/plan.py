@@ -11,7 +11,15 @@ from pyke.config import Config, format_size
 from pyke.core.progress import Progress
 from pyke.errors import OverBudget, UsageError
 from pyke.graph.graph import NO_CLUSTERS
-from pyke.pipeline.budget import STAGE_BYTES, Sizes, writing_bytes
+from pyke.pipeline.budget import (
+    STAGE_BYTES,
+    Sizes,
+    disk_bytes,
+    holding_of,
+    least_bytes,
+    scratch_bytes,
+    writing_bytes,
+)
 from pyke.pipeline.embed import Run, find_clusters, find_forces
 from pyke.read.objects import Inputs
 from pyke.simulation.anneal import planned_iterations, start_sweeps
@@ -19,15 +27,19 @@ from pyke.simulation.anneal import planned_iterations, start_sweeps
 SAMPLE_BYTES = 1_000_000_000  # of text
 TYPICAL_RATIO = 12  # text to compressed text
 ROWS_PER_SECOND = 25e6  # gathered by one thread of the simulation
-WRITTEN_PER_SECOND = 400e6  # bytes
+WRITTEN_PER_SECOND = 400e6  # bytes of the output, with checksums
+QUARTERS_FACTOR = 1.8  # an iteration on quarters, compared with one on complete rows
+TRANSFERS = 3  # of each quarter on disk in an iteration: read twice, written once
+SCRATCH_PER_SECOND = 1e9  # bytes
 
 
 @dataclass(frozen=True)
 class StagePlan:
-    """Estimated peak memory of the process during a stage, and its duration."""
+    """Estimated peak memory of the process during a stage, disk space, and duration."""
 
     name: str
     peak_bytes: int
+    disk_bytes: int = 0  # checkpoints, scratch files and output so far, at most
     seconds: float = 0.0
 
 
@@ -38,6 +50,8 @@ class Plan:
     sizes: Sizes
     stages: tuple[StagePlan, ...]
     share: float
+    least_bytes: int  # memory that the run could do with
+    holding: str  # how the simulation holds its positions
 
     @property
     def peak_bytes(self) -> int:
@@ -102,28 +116,38 @@ def _plan(sizes: Sizes, config: Config, measured: Mapping[str, float], share: fl
 
     With clusters, springs, repellers and simulation have the seconds of both simulations.
     """
-    rows = sizes.springs + sizes.particles * config.repellers
-    simulations = 2 if config.clusters else 1
-    rounds = simulations * (planned_iterations(config) + start_sweeps(config))
     seconds = {
         **measured,
-        "simulation": rounds * rows / ROWS_PER_SECOND / config.threads,
+        "simulation": _simulation_seconds(sizes, config),
         "writing": writing_bytes(sizes, config) / WRITTEN_PER_SECOND,
     }
+    disk = disk_bytes(sizes, config)
     stages = tuple(
-        StagePlan(name, needed(sizes, config), seconds.get(name, 0.0))
+        StagePlan(name, needed(sizes, config), disk[name], seconds.get(name, 0.0))
         for name, needed in STAGE_BYTES.items()
         if name != "clusters" or config.clusters
     )
-    return Plan(sizes, stages, share)
+    holding = holding_of(sizes, config).name
+    return Plan(sizes, stages, share, least_bytes(sizes, config), holding)
+
+
+def _simulation_seconds(sizes: Sizes, config: Config) -> float:
+    """Seconds of all iterations: rows that are gathered, and quarters that are read and written."""
+    layout = holding_of(sizes, config).layout
+    simulations = 2 if config.clusters else 1
+    rounds = simulations * (planned_iterations(config) + start_sweeps(config))
+    rows = sizes.springs + sizes.particles * config.repellers
+    gathered = rows / ROWS_PER_SECOND / config.threads * (QUARTERS_FACTOR if layout.quarters else 1)
+    moved = TRANSFERS * scratch_bytes(sizes, config) / SCRATCH_PER_SECOND
+    return rounds * (gathered + moved)
 
 
 def check(plan: Plan, config: Config) -> None:
     """Raise OverBudget if a plan exceeds `config.memory`."""
     if config.memory is not None and plan.peak_bytes > config.memory:
-        wanted = format_size(1.05 * plan.peak_bytes).replace(" ", "")
+        wanted = format_size(1.05 * plan.least_bytes).replace(" ", "")
         raise OverBudget(
-            f"the run needs {format_size(plan.peak_bytes)} of memory; "
+            f"the run needs at least {format_size(plan.least_bytes)} of memory; "
             f"the limit is {format_size(config.memory)}. "
             f'Use `memory="{wanted}"` or more, or reduce `dimensions` or `k`.'
         )

@@ -15,15 +15,21 @@ from pyke.config import Config
 from pyke.core.arrays import BLOCK_ROWS, Floats, Matrix, Repellers
 from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
+from pyke.core.scratch import Scratch
 from pyke.errors import DivergedError, Interrupted, UsageError
 from pyke.simulation import _kernels, forces, svd
+from pyke.simulation.layouts import ROWS, Layout
+from pyke.simulation.quarters import ROWS_AT_ONCE, QuarterCloud, Quarters, Springs
+from pyke.simulation.rows import RowCloud
+from pyke.simulation.rows import bounds_of as bounds_of
+from pyke.simulation.rows import rescale as rescale
+from pyke.simulation.rows import step as step
 
 CACHE_LINE = 16  # float32 values; rows are padded to complete cache lines
+WRITTEN_PER_SECOND = 400e6  # bytes, until it has been measured
+SECONDS_BETWEEN_FAILURES = 86_400.0  # an assumption: one failure per day
+MAX_CHECKPOINT_SHARE = 0.05  # of the time
 
-_STEPS: dict[str, Callable[..., None]] = {
-    "radial": forces.step_radial,
-    "elementwise": forces.step_elementwise,
-}
 _STARTS: dict[str, Callable[..., None]] = {
     "normal": _kernels.normal_start,
     "uniform": _kernels.uniform_start,
@@ -44,7 +50,7 @@ class Iteration:
 class State:
     """Positions (particles, stride) after some iterations."""
 
-    positions: Floats
+    positions: Any  # Floats, or Quarters
     history: tuple[Iteration, ...]
 
 
@@ -52,9 +58,17 @@ class State:
 class Result:
     """Final positions, the iterations, and the reason to stop."""
 
-    positions: Floats  # (particles, stride); the padding after the dimensions is 0
+    positions: Any  # Floats (particles, stride) with padding of 0, or Quarters
     history: tuple[Iteration, ...]
     reason: str  # energy, iterations, displacement or objective
+
+    def vectors(self, number: int, dimensions: int) -> Floats:
+        """The positions of the first particles, without padding."""
+        vectors = np.empty((number, dimensions), np.float32)
+        for begin in range(0, number, ROWS_AT_ONCE):
+            rows = slice(begin, min(number, begin + ROWS_AT_ONCE))
+            vectors[rows] = self.positions[rows][:, :dimensions]
+        return vectors
 
     def history_as_dicts(self) -> list[dict[str, Any]]:
         """The iterations, for the manifest."""
@@ -74,17 +88,12 @@ def planned_iterations(config: Config) -> int:
     return number
 
 
-def _new_positions(particles: int, config: Config) -> Floats:
-    """Uninitialised positions."""
-    return np.empty((particles, row_stride(config.dimensions)), np.float32)
-
-
 def random_start(particles: int, config: Config, first: int = 0) -> Floats:
     """Random positions; those of a particle depend on its id and the seed only.
 
     The first row is that of particle `first`.
     """
-    positions = _new_positions(particles, config)
+    positions = np.empty((particles, row_stride(config.dimensions)), np.float32)
     draw, seed = _STARTS[config.init], np.uint64(config.seed)
     parallel_for(
         config.threads,
@@ -107,6 +116,48 @@ def start_sweeps(config: Config) -> int:
     return svd.SWEEPS if config.init == "svd" else 0
 
 
+Cloud = RowCloud | QuarterCloud
+
+
+class Forces:
+    """Springs and repellers as the simulation holds them, in memory or in scratch files."""
+
+    def __init__(
+        self,
+        springs: Matrix,
+        repellers: Repellers,
+        config: Config,
+        layout: Layout = ROWS,
+        scratch: Scratch | None = None,
+    ) -> None:
+        self.layout, self.scratch, self.particles = layout, scratch or Scratch(), springs.rows
+        self.system = system_of(springs, repellers, config)
+        if layout.quarters:
+            self.springs = Springs(springs, layout.springs_in_memory, self.scratch)
+            nothing = np.empty(0, np.int32), np.empty(0, np.float32)
+            self.system = self.system._replace(columns=nothing[0], sigma=nothing[1])
+        else:
+            self.matrix = springs
+
+    def cloud(self, state: State | None, config: Config) -> Cloud:
+        """The particles at the positions of a state, or at the start."""
+        if not self.layout.quarters:
+            positions = state.positions if state else start(self.matrix, config)
+            positions = positions if positions.flags.writeable else positions.copy()
+            return RowCloud(self.system, positions, config)
+        stride = row_stride(config.dimensions)
+        quarters = Quarters(self.particles, stride, self.layout.in_memory, self.scratch)
+        for begin in range(0, self.particles, ROWS_AT_ONCE):
+            size = min(ROWS_AT_ONCE, self.particles - begin)
+            rows = (
+                state.positions[begin : begin + size]
+                if state
+                else random_start(size, config, begin)
+            )
+            quarters.set_rows(begin, rows)
+        return QuarterCloud(self.system, self.springs, quarters, config)
+
+
 def simulate(
     springs: Matrix,
     repellers: Repellers,
@@ -121,38 +172,61 @@ def simulate(
     `keep` receives states to resume from, every `config.checkpoint_seconds` and at interruption.
     The first particles are the `terms`; alternating updates move the others first.
     """
-    if config.updates == "alternating" and not 0 < terms < springs.rows:
+    return simulate_forces(Forces(springs, repellers, config), config, progress, state, keep, terms)
+
+
+def simulate_forces(
+    forces: Forces,
+    config: Config,
+    progress: Progress,
+    state: State | None = None,
+    keep: Callable[[State], None] | None = None,
+    terms: int = 0,
+) -> Result:
+    """The same with forces that are in memory or in scratch files."""
+    if config.updates == "alternating" and not 0 < terms < forces.particles:
         raise UsageError(
             "`updates` is 'alternating', but the springs have no contexts. "
             'Use `similarity="context"`, or other `updates`.'
         )
-    system = system_of(springs, repellers, config)
-    state = state or State(start(springs, config), ())
-    positions, history = state.positions, list(state.history)
-    following = _new_positions(len(positions), config)
-    kept = time.monotonic()
+    cloud = forces.cloud(state, config)
+    history = list(state.history) if state else []
+    kept, size = time.monotonic(), 4 * row_stride(config.dimensions) * forces.particles
+    interval = checkpoint_interval(size / WRITTEN_PER_SECOND, config)
     while not (reason := reason_to_stop(history, config)):
         energy = energy_of(len(history), config)
         objective = displacement = 0.0
-        for moves in _moving(len(history), len(positions), terms, config):
-            sums = step(system._replace(moves=moves), config, energy, positions, following)
-            moved = ordered_sum(sums)
-            objective, displacement = objective + moved[0], displacement + moved[1]
-            positions, following = following, positions
+        for moves in _moving(len(history), forces.particles, terms, config):
+            sums = ordered_sum(cloud.step(moves, energy))
+            objective, displacement = objective + sums[0], displacement + sums[1]
         if config.rescale:
-            rescale(positions, bounds_of(positions), config.threads)
+            cloud.rescale()
         history.append(Iteration(energy, objective, displacement))
         require_finite(history, config)
         try:
             progress.iteration(len(history), energy, objective, displacement)
         except Interrupted:
             if keep:
-                keep(State(positions, tuple(history)))
+                keep(State(cloud.positions, tuple(history)))
             raise
-        if keep and time.monotonic() - kept >= config.checkpoint_seconds:
-            keep(State(positions, tuple(history)))
+        if keep and time.monotonic() - kept >= interval:
+            began = time.monotonic()
+            keep(State(cloud.positions, tuple(history)))
             kept = time.monotonic()
-    return Result(positions, tuple(history), reason)
+            interval = checkpoint_interval(kept - began, config)
+    return Result(cloud.positions, tuple(history), reason)
+
+
+def checkpoint_interval(cost: float, config: Config) -> float:
+    """Seconds between checkpoints that take `cost` seconds each.
+
+    It is Young's √(2 · cost · mean time between failures), which minimises the expected loss, but
+    checkpoints take at most 5 % of the time. `checkpoint_seconds=0` keeps every iteration.
+    """
+    if config.checkpoint_seconds == 0:
+        return 0.0
+    young = math.sqrt(2 * cost * SECONDS_BETWEEN_FAILURES)
+    return max(config.checkpoint_seconds, young, cost / MAX_CHECKPOINT_SHARE)
 
 
 def place_at_weighted_mean(
@@ -257,39 +331,6 @@ def system_of(springs: Matrix, repellers: Repellers, config: Config) -> forces.S
     )
 
 
-def step(
-    system: forces.System, config: Config, energy: float, positions: Floats, following: Floats
-) -> NDArray[np.float64]:
-    """Move particles at the same time; return J before the move and the displacement by block."""
-    blocks = len(system.pool_offsets) - 1
-    sums = np.zeros((blocks, 2), np.float64)
-    move = _STEPS[config.repulsion]
-    parallel_for(
-        config.threads,
-        blocks,
-        lambda begin, end: move(system, np.float32(energy), begin, end, positions, following, sums),
-    )
-    return sums
-
-
 def ordered_sum(sums: NDArray[np.float64]) -> tuple[float, float]:
     """Sums over blocks in their order, which do not depend on the number of threads."""
     return float(np.sum(sums[:, 0])), float(np.sum(sums[:, 1]))
-
-
-def bounds_of(positions: Floats) -> Floats:
-    """Minimum and maximum of each dimension."""
-    bounds = np.empty((2, positions.shape[1]), np.float32)
-    _kernels.min_and_max(positions, 0, len(positions), bounds)
-    return bounds
-
-
-def rescale(positions: Floats, bounds: Floats, threads: int) -> None:
-    """Rescale each dimension from these bounds to [0, 1]."""
-    parallel_for(
-        threads,
-        len(positions),
-        lambda begin, end: _kernels.rescale(
-            positions, bounds[0], bounds[1] - bounds[0], begin, end
-        ),
-    )

@@ -20,10 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.core.compile import float_kernel
+from pyke.core.compile import exact_kernel
+from pyke.simulation._lanes import WIDE, total, total_in_turn
+
+_squares, _pull, _push, _shift = WIDE.squares, WIDE.pull, WIDE.push, WIDE.move
 
 # Repulsion stops growing below a distance of 1e-12. Particles at the same position do not repel.
-_MIN_SQUARE = np.float32(1e-24)
+MIN_SQUARE = np.float32(1e-24)
 
 
 class System(NamedTuple):
@@ -44,7 +47,7 @@ class System(NamedTuple):
 
 # These kernels take arrays instead of the System: reading a field counts references, and threads
 # that count references of the same array wait for one another.
-@float_kernel
+@exact_kernel
 def _attract(
     offsets: NDArray[np.int64],
     columns: NDArray[np.int32],
@@ -58,24 +61,16 @@ def _attract(
 
     force = inverse_inertia · Σ σ (y − x) over P(x)
     """
-    stride = positions.shape[1]
     distances = np.float32(0)
-    for i in range(stride):
-        force[i] = 0
+    force[:] = 0
     for j in range(offsets[x], offsets[x + 1]):
-        y = columns[j]
-        square = np.float32(0)
-        for i in range(stride):
-            difference = positions[y, i] - positions[x, i]
-            square += difference * difference
-            force[i] += sigma[j] * difference
-        distances += np.sqrt(square)
-    for i in range(stride):
-        force[i] *= inverse_inertia
+        quarters = _pull(sigma[j], positions, columns[j], positions, x, force)
+        distances += np.sqrt(total_in_turn(quarters))
+    force *= inverse_inertia
     return distances
 
 
-@float_kernel
+@exact_kernel
 def _repel_radial(
     members: NDArray[np.unsignedinteger[Any]],
     count: int,
@@ -89,22 +84,16 @@ def _repel_radial(
 
     force −= Σ ω (y − x) / d² over N(x)
     """
-    stride = positions.shape[1]
     distances = np.float32(0)
     for j in range(count):
         m = members[x, j]
-        square = np.float32(0)
-        for i in range(stride):
-            difference = pool[m, i] - positions[x, i]
-            square += difference * difference
-        strength = omega / max(square, _MIN_SQUARE)
-        for i in range(stride):
-            force[i] -= strength * (pool[m, i] - positions[x, i])
+        square = total(_squares(pool, m, positions, x))
+        _push(omega, max(square, MIN_SQUARE), pool, m, positions, x, force)
         distances += np.sqrt(square)
     return distances
 
 
-@float_kernel
+@exact_kernel
 def _repel_elementwise(
     members: NDArray[np.unsignedinteger[Any]],
     count: int,
@@ -121,18 +110,15 @@ def _repel_elementwise(
     distances = np.float32(0)
     for j in range(count):
         m = members[x, j]
-        square = np.float32(0)
         for i in range(positions.shape[1]):
             difference = pool[m, i] - positions[x, i]
-            squared = difference * difference
-            square += squared
-            force[i] -= omega * difference / max(squared, _MIN_SQUARE)
-        distances += np.sqrt(square)
+            force[i] -= omega * difference / max(difference * difference, MIN_SQUARE)
+        distances += np.sqrt(total(_squares(pool, m, positions, x)))
     return distances
 
 
-@float_kernel
-def _gather_pool(system: System, block: int, positions: NDArray[np.float32]) -> NDArray[np.float32]:
+@exact_kernel
+def gather_pool(system: System, block: int, positions: NDArray[np.float32]) -> NDArray[np.float32]:
     """The positions of a block's pool, copied to contiguous memory that fits the cache."""
     first = system.pool_offsets[block]
     pool = np.empty((system.pool_offsets[block + 1] - first, positions.shape[1]), np.float32)
@@ -142,24 +128,20 @@ def _gather_pool(system: System, block: int, positions: NDArray[np.float32]) -> 
     return pool
 
 
-@float_kernel
+@exact_kernel
 def _move(
     x: int,
     energy: np.float32,
     force: NDArray[np.float32],
     positions: NDArray[np.float32],
     out: NDArray[np.float32],
-) -> float:
+) -> np.float32:
     """x ← x + E · force; returns the distance moved."""
-    square = np.float32(0)
-    for i in range(positions.shape[1]):
-        change = energy * force[i]
-        square += change * change
-        out[x, i] = positions[x, i] + change
-    return np.sqrt(square)
+    quarters = _shift(energy, force, positions, x, out)
+    return np.float32(np.sqrt(total_in_turn(quarters)))
 
 
-@float_kernel
+@exact_kernel
 def step_radial(
     system: System,
     energy: np.float32,
@@ -183,7 +165,7 @@ def step_radial(
     members, counts, omega, moves = system.members, system.counts, system.omega, system.moves
     force = np.empty(positions.shape[1], np.float32)
     for block in range(begin, end):
-        pool = _gather_pool(system, block, positions)
+        pool = gather_pool(system, block, positions)
         objective = displacement = 0.0
         for x in range(
             block * system.block_rows, min(positions.shape[0], (block + 1) * system.block_rows)
@@ -197,7 +179,7 @@ def step_radial(
         sums[block, 0], sums[block, 1] = objective, displacement
 
 
-@float_kernel
+@exact_kernel
 def step_elementwise(
     system: System,
     energy: np.float32,
@@ -221,7 +203,7 @@ def step_elementwise(
     members, counts, omega, moves = system.members, system.counts, system.omega, system.moves
     force = np.empty(positions.shape[1], np.float32)
     for block in range(begin, end):
-        pool = _gather_pool(system, block, positions)
+        pool = gather_pool(system, block, positions)
         objective = displacement = 0.0
         for x in range(
             block * system.block_rows, min(positions.shape[0], (block + 1) * system.block_rows)

@@ -1,0 +1,39 @@
+"""How a simulation holds its positions and springs: the less memory, the more time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+QUARTERS = 4
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where positions and springs are during a simulation. Every layout gives the same bits.
+
+    Complete rows need two copies of all positions. Quarters, each with every fourth dimension, need
+    one copy and one quarter; those that are not `in_memory` are in scratch files and are read and
+    written in each iteration.
+    """
+
+    quarters: bool = False
+    in_memory: int = QUARTERS  # quarters
+    springs_in_memory: bool = True
+
+    @property
+    def name(self) -> str:
+        """The layout in a few words, for plans and the manifest."""
+        if not self.quarters:
+            return "rows"
+        on_disk = [f"{QUARTERS - self.in_memory} quarters"] if self.in_memory < QUARTERS else []
+        on_disk += [] if self.springs_in_memory else ["springs"]
+        return "quarters" + (f", {' and '.join(on_disk)} on disk" if on_disk else "")
+
+
+ROWS = Layout()
+# From the fastest to the smallest.
+LAYOUTS = (
+    ROWS,
+    *(Layout(True, number) for number in range(QUARTERS, -1, -1)),
+    Layout(True, 0, springs_in_memory=False),
+)
