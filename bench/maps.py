@@ -20,7 +20,7 @@ from pyke.core.progress import Progress
 from pyke.evaluate.type_prediction import score
 from pyke.graph.terms import Terms, Texts
 from pyke.use import figures
-from pyke.use.maps import View, figure
+from pyke.use.maps import View, figure, points
 from pyke.use.maps.layout import layout
 from pyke.use.maps.selection import PALETTE
 from pyke.use.maps.view import METHODS
@@ -49,25 +49,24 @@ def a_million_points() -> list[dict[str, Any]]:
     """Seconds and bytes of a PNG: as a density, and as a scatter plot in the same figure."""
     rng = np.random.default_rng(0)
     centres = rng.normal(0, 5, (40, 2))
-    points = (centres[rng.integers(0, 40, POINTS)] + rng.normal(size=(POINTS, 2))).astype(
+    places = (centres[rng.integers(0, 40, POINTS)] + rng.normal(size=(POINTS, 2))).astype(
         np.float32
     )
-    key = figure.Key(
-        rng.integers(0, 9, POINTS).astype(np.uint8),
-        PALETTE,
-        [str(number) for number in range(9)],
-    )
+    panels, view = [figure.Panel("", places)], View()
+    groups = rng.integers(0, 9, POINTS).astype(np.uint8)
+    key = points.Key(groups, PALETTE, [str(number) for number in range(9)], [0] * 9)
     rows: list[dict[str, Any]] = []
-    for name, limit in (("density", figure.POINTS_UP_TO), ("scatter", POINTS)):
-        figure.POINTS_UP_TO = limit
+    for name, limit in (("density", points.POINTS_UP_TO), ("scatter", POINTS)):
+        points.POINTS_UP_TO = limit
         began = time.perf_counter()
-        content = figures.small_png(
-            figure.map_figure("a million points", [figure.Panel("", points)], key, []).figure
+        drawing = figure.map_figure(
+            "a million points", panels, key, figure.Labels(), view.figure_size(), view.dpi
         )
+        content = figures.small_png(drawing.figure, view.dpi)
         rows.append(
             {"drawn as": name, "seconds": time.perf_counter() - began, "kB": len(content) / 1000}
         )
-    figure.POINTS_UP_TO = 20_000
+    points.POINTS_UP_TO = 20_000
     return [row | {"times density": row["seconds"] / rows[0]["seconds"]} for row in rows]
 
 

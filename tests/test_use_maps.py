@@ -8,7 +8,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from PIL import Image
 
 import pyke as package
 from browser import Browser, needs_chromium
 from conftest import Command
 from graphs import TYPE, Recorded
+from pyke.core.arrays import Matrix
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DamagedStore, UnknownTerm, UsageError
@@ -30,9 +32,21 @@ from pyke.graph.terms import Terms, Texts
 from pyke.simulation import anneal
 from pyke.use import figures
 from pyke.use.clusters.describe import cluster
-from pyke.use.maps import Drawn, View, classes, figure, groups, names, selection, view, web_page
+from pyke.use.maps import (
+    Drawn,
+    View,
+    classes,
+    figure,
+    groups,
+    names,
+    points,
+    selection,
+    spread,
+    view,
+    web_page,
+)
 from pyke.use.maps.labels import place_labels
-from pyke.use.maps.layout import flat, layout
+from pyke.use.maps.layout import flat, layout, selected_panel
 from pyke.use.maps.selection import choose
 from pyke.use.neighbours import search
 
@@ -437,10 +451,19 @@ def test_labels_never_overlap_and_never_leave_the_figure(
 def figure_of(embedding: Embedding, **parameters: Any) -> figure.Drawing:
     view = View(method="pca", **parameters)
     chosen = choose(embedding, view)
-    panels = [
-        figure.Panel("", panel.points[chosen.ids]) for panel in layout(embedding, view, Progress())
-    ]
-    return figure.map_figure("title", panels, chosen.key(), chosen.labels, chosen.highlighted)
+    panels = [selected_panel(panel, chosen) for panel in layout(embedding, view, Progress())]
+    labels = figure.Labels(chosen.labels, chosen.requested, chosen.optional, chosen.highlighted)
+    return figure.map_figure("title", panels, chosen.key(), labels, view.figure_size(), view.dpi)
+
+
+def key_of(groups: NDArray[np.uint8], colours: Sequence[str]) -> points.Key:
+    return points.Key(groups, colours, [""] * len(colours), [1] * len(colours))
+
+
+def drawing_of(positions: NDArray[np.float32], labels: figure.Labels) -> figure.Drawing:
+    key = key_of(np.zeros(len(positions), np.uint8), ["#000000"])
+    panels = [figure.Panel("", positions)]
+    return figure.map_figure("", panels, key, labels, View().figure_size(), 72)
 
 
 def test_rendered_labels_do_not_overlap(embedding: Embedding) -> None:
@@ -461,11 +484,10 @@ def test_rendered_labels_do_not_overlap(embedding: Embedding) -> None:
 
 
 def test_a_pixel_has_the_mean_colour_of_its_points_and_more_points_are_more_opaque() -> None:
-    points = np.array([[2.5, 2.5]] * 50 + [[7.5, 7.5]] * 4 + [[7.5, 2.5], [99, 99]], np.float32)
-    groups = np.array([0] * 50 + [0, 1, 1, 1] + [1, 0], np.uint8)
-    image = figure.density_image(
-        points, figure.Key(groups, ["#ff0000", "#0000ff"], ["", ""]), (0, 0, 10, 10), 10, 10
-    )
+    places = np.array([[2.5, 2.5]] * 50 + [[7.5, 7.5]] * 4 + [[7.5, 2.5], [99, 99]], np.float32)
+    colours = np.array([0] * 50 + [0, 1, 1, 1] + [1, 0], np.uint8)
+    key = key_of(colours, ["#ff0000", "#0000ff"])
+    image = points.density_image(places, key, (0, 0, 10, 10), 10, 10)
     assert image[2, 2, :3].tolist() == [255, 0, 0]
     assert image[7, 7, :3].tolist() == [64, 0, 191]
     assert image[2, 2, 3] > image[7, 7, 3] > image[2, 7, 3] > 0
@@ -478,9 +500,9 @@ def test_many_points_become_an_image_in_svg_and_more_become_density(
 ) -> None:
     assert not figure_of(embedding).is_density
     vectors = figures.drawn(figure_of(embedding, labels=0).figure, "svg")
-    monkeypatch.setattr(figure, "CIRCLES_UP_TO", 10)
+    monkeypatch.setattr(points, "CIRCLES_UP_TO", 10)
     raster = figures.drawn(figure_of(embedding, labels=0).figure, "svg")
-    monkeypatch.setattr(figure, "POINTS_UP_TO", 10)
+    monkeypatch.setattr(points, "POINTS_UP_TO", 10)
     drawing = figure_of(embedding, labels=0)
     density = figures.drawn(drawing.figure, "svg")
     assert drawing.is_density
@@ -492,12 +514,14 @@ def test_many_points_become_an_image_in_svg_and_more_become_density(
 
 def test_a_map_of_a_million_points_is_a_small_file() -> None:
     rng = np.random.default_rng(0)
-    points = rng.normal(size=(10**6, 2)).astype(np.float32)
-    key = figure.Key(
-        rng.integers(0, 9, 10**6).astype(np.uint8), selection.PALETTE, [str(n) for n in range(9)]
+    positions = rng.normal(size=(10**6, 2)).astype(np.float32)
+    key = key_of(rng.integers(0, 9, 10**6).astype(np.uint8), selection.PALETTE)
+    size = View().figure_size()
+    panels = [figure.Panel("", positions)]
+    png = figures.small_png(
+        figure.map_figure("many", panels, key, figure.Labels(), size, 144).figure, 144
     )
-    png = figures.small_png(figure.map_figure("many", [figure.Panel("", points)], key, []).figure)
-    assert len(png) < 500_000
+    assert len(png) < 800_000
     assert np.asarray(Image.open(io.BytesIO(png)).convert("L")).min() < 128
 
 
@@ -513,15 +537,125 @@ def test_a_palette_of_256_colours_looks_the_same(embedding: Embedding) -> None:
     assert shown[0, 0].tolist() == [255, 255, 255]
 
 
-def test_a_few_far_points_are_counted_and_do_not_determine_the_borders() -> None:
-    points = np.random.default_rng(0).normal(size=(2000, 2)).astype(np.float32)
-    points[:2] = 1e6
-    key = figure.Key(np.zeros(2000, np.uint8), ["#000000"], ["all"])
-    drawing = figure.map_figure("", [figure.Panel("", points)], key, [])
-    assert drawing.outside == 2
-    assert drawing.figure.axes[0].get_xlim()[1] < 10
-    with_label = figure.map_figure("", [figure.Panel("", points)], key, [(0, "far")])
-    assert with_label.outside == 0
+def test_the_frame_shows_995_of_1000_points_and_says_how_many_it_does_not() -> None:
+    positions = np.random.default_rng(0).standard_cauchy((20_000, 2)).astype(np.float32)
+    drawing = drawing_of(positions, figure.Labels())
+    assert 0 < drawing.outside <= 100
+    said = [text.get_text().replace("\n", " ") for text in drawing.figure.texts]
+    assert any(f"{drawing.outside} of 20,000 points are outside" in text for text in said)
+
+
+def test_only_requested_labels_widen_the_frame() -> None:
+    positions = np.random.default_rng(0).normal(size=(2000, 2)).astype(np.float32)
+    positions[:2] = 1e6
+    automatic = drawing_of(positions, figure.Labels([(0, "far"), (5, "near")], limit=2))
+    assert automatic.outside >= 2
+    assert automatic.figure.axes[0].get_xlim()[1] < 10
+    assert [text.get_text() for text in automatic.figure.axes[0].texts if text.get_text()] == [
+        "near"
+    ]
+    requested = drawing_of(positions, figure.Labels([(0, "far")], requested=1))
+    assert requested.outside == 0
+
+
+def test_a_figure_has_the_requested_size(embedding: Embedding, tmp_path: Path) -> None:
+    slide, small, printed = (1920, 1080), (640, 400), (960, 540)
+    embedding.plot(tmp_path / "slide.png", method="pca")
+    embedding.plot(tmp_path / "small.png", method="pca", size=small, dpi=100)
+    embedding.plot(tmp_path / "printed.png", method="pca", dpi=72)
+    for name, pixels in [("slide", slide), ("small", small), ("printed", printed)]:
+        with Image.open(tmp_path / f"{name}.png") as picture:
+            assert picture.size == pixels
+    assert view.parse_size("1920x1080") == (1920, 1080)
+    assert View(size=(1000, 800), dpi=300).figure_size().font < View().figure_size().font
+    assert View(font_size=30).figure_size().font == 30
+
+
+def test_the_legend_ends_at_the_edge_and_the_map_begins_where_it_ends(
+    embedding: Embedding,
+) -> None:
+    drawing = figure_of(embedding)
+    renderer = drawing.figure.canvas.get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in drawing.figure.texts if text.get_text()]
+    panel, whole = drawing.figure.axes[0].bbox, drawing.figure.bbox
+    legend = [box for box in boxes if box.x0 > panel.x1]
+    assert all(box.x1 <= whole.x1 for box in boxes)
+    assert min(box.x0 for box in legend) - panel.x1 < 0.05 * whole.width
+    assert panel.width > 0.7 * whole.width
+
+
+def test_the_name_of_a_colour_is_written_where_its_points_are_densest() -> None:
+    rng = np.random.default_rng(0)
+    positions = np.concatenate([rng.normal(centre, 0.1, (300, 2)) for centre in (0, 5)])
+    positions = np.concatenate([positions, rng.uniform(0, 5, (100, 2))]).astype(np.float32)
+    groups = np.array([0] * 300 + [1] * 300 + [0] * 100, np.uint8)
+    key = points.Key(groups, ["#ff0000", "#0000ff"], ["a", "b"], [400, 300], coloured=2)
+    found = points.peaks(positions, key, (-1, -1, 6, 6))
+    assert np.allclose(np.array(found), [[0, 0], [5, 5]], atol=0.2)
+    assert points.peaks(positions, key, (-1, -1, 1, 1))[1] is None
+
+
+# -- terms with the same contexts ------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(st.integers(0, 4), unique=True, max_size=4), min_size=1, max_size=30))
+def test_rows_with_the_same_springs_have_the_same_number(rows: list[list[int]]) -> None:
+    offsets = np.append(0, np.cumsum([len(row) for row in rows])).astype(np.int64)
+    columns = np.array([column for row in rows for column in row], np.int32)
+    springs = Matrix(offsets, columns, np.ones(len(columns), np.float32))
+    numbers = spread.same_springs(springs, len(rows)).tolist()
+    for (one, a), (other, b) in combinations(zip(rows, numbers, strict=True), 2):
+        assert (a == b) == (set(one) == set(other))
+    assert all((number == -1) == (not row) for row, number in zip(rows, numbers, strict=True))
+    sizes = spread.group_sizes(np.array(numbers)).tolist()
+    assert sizes == [1 if n == -1 else numbers.count(n) for n in numbers]
+
+
+def test_terms_with_the_same_contexts_fill_discs_of_one_density_that_do_not_overlap() -> None:
+    rng = np.random.default_rng(1)
+    numbers = np.repeat([-1, 0, 1, 2], [400, 1000, 250, 2])
+    positions = rng.normal(size=(len(numbers), 2)).astype(np.float32)
+    moved = spread.spread(positions, numbers)
+    alone = (numbers < 0) | (numbers == 2)  # two terms make no disc
+    assert np.array_equal(moved[alone], positions[alone])
+    discs = [moved[numbers == number].astype(float) for number in (0, 1)]
+    centres = [disc.mean(axis=0) for disc in discs]
+    radii = [
+        np.linalg.norm(disc - centre, axis=1).max()
+        for disc, centre in zip(discs, centres, strict=True)
+    ]
+    assert radii[0] / radii[1] == pytest.approx(2, rel=0.05)  # four times as many points
+    assert np.linalg.norm(centres[0] - centres[1]) > sum(radii)
+    inner = (np.linalg.norm(discs[0] - centres[0], axis=1) < radii[0] / 2).mean()
+    assert inner == pytest.approx(0.25, abs=0.02)  # a quarter of the area has a quarter of them
+
+
+def test_a_turned_map_is_wide_and_keeps_all_distances() -> None:
+    rng = np.random.default_rng(2)
+    tall = (rng.normal(size=(300, 2)) * [1, 5]).astype(np.float32)
+    turned = spread.turned(tall)
+    before, after = (np.ptp(one, axis=0) for one in (tall, turned))
+    assert max(after / [spread.WIDE, 1]) < 0.6 * max(before / [spread.WIDE, 1])
+    assert np.allclose(
+        np.linalg.norm(turned[:-1] - turned[1:], axis=1),
+        np.linalg.norm(tall[:-1] - tall[1:], axis=1),
+        atol=1e-4,
+    )
+
+
+def test_a_note_counts_the_points_in_discs_and_grey_discs_have_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = (
+        "".join(f"<http://e/{i}> <http://e/homepage> <http://e/page/{i}> .\n" for i in range(60))
+        + f"<http://e/a> {TYPE} <http://e/A> .\n<http://e/b> {TYPE} <http://e/A> .\n"
+    )
+    written: list[str] = []
+    monkeypatch.setattr(figure, "_write_region", lambda *args: written.append(args[3]))
+    drawn = embedded(tmp_path, lines).plot(tmp_path / "map.png")
+    assert drawn.alike == 120
+    assert "120 points share all their contexts" in " ".join(drawn.notes())
+    assert {"homepage", "← homepage"} <= set(written)
 
 
 @pytest.mark.parametrize("three_d", [False, True])
@@ -569,7 +703,7 @@ def test_equal_points_make_a_map(
     for value in (0.0, 1e30):
         equal = Embedding(**{**vars(embedding), "vectors": np.full_like(embedding.vectors, value)})
         equal.plot(tmp_path / "points.png", method="pca", force=True)
-        monkeypatch.setattr(figure, "POINTS_UP_TO", 10)
+        monkeypatch.setattr(points, "POINTS_UP_TO", 10)
         equal.plot(tmp_path / "density.png", method="pca", force=True)
         monkeypatch.undo()
 
@@ -668,6 +802,14 @@ def test_the_command_prints_what_it_drew(pyke: Command, stored: Path, tmp_path: 
         (["-o", "map.png", "--labels", "-1"], 2, "from 0 to 10,000"),
         (["-o", "map.png", "--seed", "-1"], 2, "at least 0"),
         (["-o", "map.png", "--dpi", "5000"], 2, "20 to 1200"),
+        (["-o", "map.png", "--size", "huge"], 2, "1920x1080"),
+        (["-o", "map.png", "--size", "1x1"], 2, "200 to 20,000"),
+        (["-o", "map.png", "--font-size", "0"], 2, "from 2 to 100"),
+        (["-o", "map.png", "--colour-by", "taste"], 2, "type, cluster, namespace"),
+        (["-o", "map.png", "--classes", "smith", "--colour-by", "cluster"], 2, "--colour-by type"),
+        (["-o", "map.png", *(["--classes", "smith"] * 10)], 2, "9 colours"),
+        (["-o", "map.png", "--classes", "Nobody"], 66, "Nobody"),
+        (["-o", "map.html", "--size", "900x900"], 2, "size of its window"),
         (["-o", "map.png", "--highlight", "http://e/hermitt"], 66, "http://e/hermit"),
         (["-o", "map.png", "--label", "http://nowhere"], 66, "http://nowhere"),
         (["-o", "map.png", "--only-types", "smith", "--only-types", "Nobody"], 66, "Nobody"),

@@ -20,7 +20,7 @@ from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import UsageError
 from pyke.simulation import anneal
-from pyke.use.maps import View, animation, figure, web_page
+from pyke.use.maps import View, animation, points, web_page
 from pyke.use.maps.selection import choose
 from pyke.use.neighbours import search
 
@@ -122,7 +122,7 @@ def test_invalid_parameters_are_errors(
 def test_too_many_points_are_an_error_before_the_simulation(
     embedding: Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(figure, "POINTS_UP_TO", 40)
+    monkeypatch.setattr(points, "POINTS_UP_TO", 40)
     monkeypatch.setattr(animation, "simulated_frames", None)  # the simulation
     with pytest.raises(UsageError, match="not 50; lower `sample`"):
         embedding.plot(tmp_path / "film.gif", animate=True, sample=50)

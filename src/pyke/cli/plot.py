@@ -73,7 +73,19 @@ _Sample = Annotated[
 ]
 _Seed = Annotated[int, typer.Option(help="Seed of the sample.")]
 _Title = Annotated[str, typer.Option(help="Title. [counts and source]", show_default=False)]
+_Size = Annotated[
+    str,
+    typer.Option(
+        metavar="WIDTHxHEIGHT",
+        help="Size in pixels. [1920x1080; --animate: 1280x720]",
+        show_default=False,
+    ),
+]
 _Dpi = Annotated[int, typer.Option(help="Resolution of a figure, in dots per inch.")]
+_FontSize = Annotated[
+    float | None,
+    typer.Option(help="Size of labels and legend, in points. [by size]", show_default=False),
+]
 
 
 def plot(
@@ -92,7 +104,9 @@ def plot(
     sample: _Sample = None,
     seed: _Seed = 0,
     title: _Title = "",
-    dpi: _Dpi = 130,
+    size: _Size = "",
+    dpi: _Dpi = 144,
+    font_size: _FontSize = None,
     prefix: Prefixes = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -101,6 +115,7 @@ def plot(
     from pyke.config import format_size
     from pyke.embedding.embedding import load
     from pyke.embedding.lookup import parse_prefixes
+    from pyke.use.maps.view import parse_size
 
     with terminal.ShownProgress() as progress:
         drawn = load(directory).plot(
@@ -120,7 +135,9 @@ def plot(
             sample=sample,
             seed=seed,
             title=title,
+            size=parse_size(size) if size else None,
             dpi=dpi,
+            font_size=font_size,
             prefixes=parse_prefixes(prefix or []),
         )
     if as_json:

@@ -210,7 +210,7 @@ class Lookup:
 
     def title(self, term: int) -> str:
         """Return the name of a term for a reader: its label, or its local name as words."""
-        return self.label(term) or spaced(local_name(self.terms[term]))
+        return self.label(term) or _as_words(unquote(local_name(self.terms[term])))
 
     def _readings(self, name: str) -> list[str]:
         """Return the terms that a name may mean, the likeliest first."""
@@ -319,6 +319,11 @@ class Lookup:
         for variant in (other + sign + rest, stem, f"{stem}/", f"{stem}#"):
             if (term := self.terms.find(variant)) >= 0:
                 yield term
+
+
+def _as_words(name: str) -> str:
+    """Return a local name with spaces between its words; `_1` and `_hidden` stay as they are."""
+    return re.sub(r"(?<=[^\W_])_+(?=[^\W_])", " ", name)
 
 
 def _is_explicit(name: str) -> bool:

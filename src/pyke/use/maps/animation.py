@@ -17,9 +17,11 @@ from pyke.pipeline.embed import find_forces
 from pyke.pipeline.stages import Stages
 from pyke.simulation import anneal
 from pyke.use import figures
-from pyke.use.maps import figure
+from pyke.use.maps import figure, points
+from pyke.use.maps.frame import Size
 from pyke.use.maps.layout import flat
-from pyke.use.maps.view import View, find_ffmpeg
+from pyke.use.maps.points import Key
+from pyke.use.maps.view import FILM_DPI, View, find_ffmpeg
 from pyke.use.neighbours import search
 
 SAMPLE = 2_000  # points, unless the view sets another number
@@ -29,11 +31,11 @@ PICTURES_PER_SECOND = 15
 FIRST_SECONDS, LAST_SECONDS = 0.8, 2.0  # how long the start and the end are shown
 
 
-def check_size(points: int) -> None:
+def check_size(count: int) -> None:
     """Raise an error if a .gif or .mp4 would have too many points."""
-    if points > figure.POINTS_UP_TO:
+    if points.is_density(count):
         raise UsageError(
-            f"a .gif or .mp4 shows at most {figure.POINTS_UP_TO:,} points, not {points:,}; "
+            f"a .gif or .mp4 shows at most {points.POINTS_UP_TO:,} points, not {count:,}; "
             "lower `sample`, or write .html"
         )
 
@@ -76,14 +78,15 @@ def video(
     title: str,
     frames: Floats,
     iterations: Sequence[int],
-    key: figure.Key,
+    key: Key,
+    size: Size,
     progress: Progress,
 ) -> bytes:
     """Frames, (frames, points, 2 or 3), as a .gif or .mp4."""
     smooth, captions = _interpolated(np.array([flat(frame) for frame in frames]), iterations)
     progress.stage("drawing", len(captions), "pictures")
     pictures = []
-    for picture in figure.animation(title, smooth, captions, key):
+    for picture in figure.animation(title, smooth, captions, key, size, FILM_DPI):
         pictures.append(picture)
         progress.advance(len(pictures))
     repeats = _repeats(len(pictures))

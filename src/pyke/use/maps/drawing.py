@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pyke.core import files
 from pyke.core.arrays import Floats
 from pyke.core.progress import Progress
@@ -12,10 +15,13 @@ from pyke.embedding.embedding import Embedding
 from pyke.use import figures
 from pyke.use.maps import animation, figure
 from pyke.use.maps.layout import layout, selected_panel
+from pyke.use.maps.names import common_name
 from pyke.use.maps.selection import Selection, choose
 from pyke.use.maps.view import Drawn, View, check_animation, check_map
 from pyke.use.maps.web_page import named_points, page
 from pyke.use.reports import PAGES
+
+MAX_GREY, MIN_GREY = 8, 0.004  # grey discs with a name: their number, and share of the points
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +45,7 @@ class _Rendered:
     drawn_as: str
     outside: int = 0
     labels_without_place: tuple[str, ...] = ()
+    alike: int = 0
 
 
 def draw(
@@ -73,6 +80,7 @@ def draw(
         labels_without_place=rendered.labels_without_place,
         drawn_as=rendered.drawn_as,
         coloured_by=selection.heading,
+        alike=rendered.alike,
     )
 
 
@@ -83,12 +91,19 @@ def _map(job: _Job) -> _Rendered:
     job.progress.stage("drawing")
     if job.extension in PAGES:
         return _page(job, panels[-1].points[None, selection.ids], [0], "page")
+    shown = [selected_panel(panel, selection) for panel in panels]
     drawing = figure.map_figure(
         job.title,
-        [selected_panel(panel, selection) for panel in panels],
+        shown,
         selection.key(),
-        selection.labels,
-        selection.highlighted,
+        figure.Labels(
+            selection.labels,
+            selection.requested,
+            selection.optional,
+            selection.highlighted,
+            _grey_discs(job, shown[-1]),
+        ),
+        job.view.figure_size(),
         dpi,
     )
     if job.extension == ".png":
@@ -98,7 +113,19 @@ def _map(job: _Job) -> _Rendered:
     requested = selection.labels[: selection.requested]
     missing = tuple(text for row, text in requested if row in drawing.without_place)
     kind = "density" if drawing.is_density else "points"
-    return _Rendered(content, len(selection.ids), kind, drawing.outside, missing)
+    return _Rendered(content, len(selection.ids), kind, drawing.outside, missing, drawing.alike)
+
+
+def _grey_discs(job: _Job, panel: figure.Panel) -> list[tuple[NDArray[np.int64], str]]:
+    """The largest discs of grey points, with the name of what all their terms have in common."""
+    key, lookup = job.selection.key(), job.embedding.lookup(job.view.prefixes)
+    named: list[tuple[NDArray[np.int64], str]] = []
+    for rows in panel.discs()[: 4 * MAX_GREY]:
+        grey = key.groups[rows] >= key.coloured
+        if grey.mean() > 0.5 and len(rows) >= MIN_GREY * len(key.groups) and len(named) < MAX_GREY:
+            name = common_name(job.embedding, lookup, int(job.selection.ids[rows[0]]))
+            named += [(rows, name)] if name else []
+    return named
 
 
 def _animation(job: _Job) -> _Rendered:
@@ -111,7 +138,13 @@ def _animation(job: _Job) -> _Rendered:
         job.progress.stage("drawing")
         return _page(job, frames, iterations, "film")
     content = animation.video(
-        job.extension, job.title, frames, iterations, job.selection.key(), job.progress
+        job.extension,
+        job.title,
+        frames,
+        iterations,
+        job.selection.key(),
+        job.view.film_size(),
+        job.progress,
     )
     return _Rendered(content, len(ids), "film")
 

@@ -1,4 +1,4 @@
-"""Draw a map with matplotlib: points or density, labels, legend."""
+"""Draw a map with matplotlib: panels of points, names of regions, labels, legend and notes."""
 
 from __future__ import annotations
 
@@ -10,35 +10,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Floats
-from pyke.use.figures import DPI, FAINT, INK, any_letters
-from pyke.use.maps.labels import LABEL_GAP, Box, place_labels
+from pyke.use.figures import INK, any_letters
+from pyke.use.maps.frame import PAPER, SOFT, Frame, Size, extent_of, limits_of
+from pyke.use.maps.labels import Box, Corner, Places, around, beside, centred
+from pyke.use.maps.names import shortened
+from pyke.use.maps.points import (
+    Doubles,
+    Key,
+    draw_points,
+    is_density,
+    outside,
+    peaks,
+    point_area,
+)
+from pyke.use.maps.spread import group_sizes
+from pyke.use.maps.view import MIN_ALIKE
 
-Doubles = NDArray[np.float64]
-
-POINTS_UP_TO = 20_000  # drawn one by one; more are drawn as density
-CIRCLES_UP_TO = 5_000  # vector shapes in SVG and PDF; more become an image
-
-PANEL_WIDTH, LEGEND_WIDTH, TITLE_HEIGHT, EDGE = 6.6, 2.3, 0.45, 0.1  # inches
-ANIMATION_WIDTH, ANIMATION_DPI = 5.0, 90
-MIN_HEIGHT = 0.66  # of a panel, relative to its width
-MARGIN = 0.04
-
-# From MIN_CROWD points on, the FAR_OUT part on each side does not determine the borders, which lie
-# ROOM times the extent of the other points beyond them.
-MIN_CROWD, FAR_OUT, ROOM = 500, 0.002, 0.15
-
-MIN_ALPHA = 0.35  # of the pixels of a density with the fewest points
-MARK_AREA = 22.0  # square typographic points of a labelled point, or more if points are larger
-CLEARANCE = 1.3  # typographic points between the rim of a point and its label
+EDGE = "#c3c8d0"  # of a box around three dimensions
+MARK_AREA = 0.26  # of a labelled point, relative to the square of the font size, or more
+CLEARANCE = 0.15  # between the rim of a point and its label, relative to the font size
+MIN_NOTED = 0.01  # share of the points in discs that a note explains
+MAX_REGION = 26  # letters of the name of a region
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Points of a map in drawing order, and the edges of a box around three dimensions."""
+    """Points of a map in drawing order, and the edges of a box around three dimensions.
+
+    Points with the same number in `same` share all their contexts; it is −1 for points without any.
+    """
 
     title: str
     points: Floats  # (n, 2)
     edges: Sequence[Floats] = ()  # (2 ends, 2) each
+    same: NDArray[np.int64] | None = None
 
     def extent(self, marked: Sequence[int]) -> Doubles:
         """(lowest, highest) of the box or of the points, including all marked ones."""
@@ -46,14 +51,29 @@ class Panel:
             return extent_of(np.concatenate(self.edges))
         return extent_of(self.points, marked)
 
+    def discs(self) -> list[NDArray[np.int64]]:
+        """The points of each group of MIN_ALIKE or more that share all their contexts."""
+        if self.same is None:
+            return []
+        rows = np.flatnonzero(group_sizes(self.same) >= MIN_ALIKE)
+        rows = rows[np.argsort(self.same[rows], kind="stable")]
+        begins = np.flatnonzero(np.diff(self.same[rows], prepend=-2))
+        return sorted(np.split(rows, begins[1:]), key=len, reverse=True) if len(rows) else []
 
-@dataclass(frozen=True, eq=False)
-class Key:
-    """The legend: point i belongs to group groups[i], which has a colour and a text."""
 
-    groups: NDArray[np.uint8]
-    colours: Sequence[str]
-    texts: Sequence[str]
+@dataclass(frozen=True)
+class Labels:
+    """The texts beside points: (point, text), the most important first.
+
+    The first `requested` of them determine the borders, too. At most `limit` of the others are
+    written. Highlighted points have a ring. `regions` are (points, text) of grey discs.
+    """
+
+    texts: Sequence[tuple[int, str]] = ()
+    requested: int = 0
+    limit: int = 0
+    highlighted: Sequence[int] = ()
+    regions: Sequence[tuple[NDArray[np.int64], str]] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,84 +81,68 @@ class Drawing:
     """A figure, and what it does not show."""
 
     figure: Any
-    without_place: tuple[int, ...]  # points whose labels would overlap others
+    without_place: tuple[int, ...]  # points whose requested labels would overlap others
     outside: int  # points beyond the borders
+    alike: int  # points in discs of many terms with the same contexts
     is_density: bool  # instead of points
 
 
 def map_figure(
-    title: str,
-    panels: Sequence[Panel],
-    key: Key,
-    labels: Sequence[tuple[int, str]],
-    highlighted: Sequence[int] = (),
-    dpi: int = DPI,
+    title: str, panels: Sequence[Panel], key: Key, labels: Labels, size: Size, dpi: int
 ) -> Drawing:
-    """Panels of the same points beside one legend.
-
-    Labels are (point, text), the most important first. Highlighted points have a ring.
-    """
-    import matplotlib.figure
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    marked = [*highlighted, *(row for row, _ in labels)]
-    extents = [panel.extent(marked) for panel in panels]
-    shape = max(_height_of(extent) for extent in extents)
-    width, height = (
-        PANEL_WIDTH * len(panels) + LEGEND_WIDTH,
-        PANEL_WIDTH * shape + TITLE_HEIGHT + (TITLE_HEIGHT / 2 if len(panels) > 1 else 0),
-    )
-    figure = matplotlib.figure.Figure(figsize=(width, height), dpi=dpi)
-    FigureCanvasAgg(figure)  # measures texts
+    """Panels of the same points beside one legend."""
+    frame = Frame.of(title, len(panels), key, size, dpi)
+    always = [*labels.highlighted, *(row for row, _ in labels.texts[: labels.requested])]
     missing: dict[int, None] = {}
-    outside = np.zeros(len(key.groups), bool)
-    for number, (panel, extent) in enumerate(zip(panels, extents, strict=True)):
-        place = (
-            (number * PANEL_WIDTH + EDGE) / width,
-            EDGE / height,
-            (PANEL_WIDTH - 2 * EDGE) / width,
-            (PANEL_WIDTH * shape - EDGE) / height,
-        )
-        limits = _limits(extent, shape)
-        axes = _empty_axes(figure, place, limits)
+    far = np.zeros(len(key.groups), bool)
+    for number, panel in enumerate(panels):
+        limits = limits_of(panel.extent(always), frame.shape)
+        axes = frame.axes(number, limits, panel.title)
         for ends in panel.edges:
-            axes.plot(*ends.T, color=FAINT, linewidth=0.8, zorder=0.5)
-        _draw_points(axes, panel.points, key)
-        _draw_marks(axes, panel.points, key, labels, highlighted)
-        missing |= dict.fromkeys(_write_labels(axes, panel.points, labels))
-        outside |= _outside(panel.points, limits)
-        axes.set_title(panel.title, fontsize=10, color=INK, parse_math=False)
-    _write_title(figure, title)
-    _draw_legend(figure, key, (PANEL_WIDTH * len(panels) + EDGE) / width)
-    return Drawing(figure, tuple(missing), int(outside.sum()), len(key.groups) > POINTS_UP_TO)
+            axes.plot(*ends.T, color=EDGE, linewidth=0.8, zorder=0.5)
+        draw_points(axes, panel.points, key)
+        missing |= dict.fromkeys(_write_texts(axes, panel.points, key, labels, limits, size.font))
+        far |= outside(panel.points, limits)
+    alike = sum(len(rows) for rows in panels[-1].discs())
+    alike = alike if alike >= MIN_NOTED * len(far) else 0
+    drawing = Drawing(
+        frame.figure, tuple(missing), int(far.sum()), alike, is_density(len(key.groups))
+    )
+    frame.write_notes(_notes(drawing, len(key.groups)))
+    return drawing
+
+
+def _notes(drawing: Drawing, points: int) -> list[str]:
+    """What a reader of the figure should know."""
+    notes = []
+    if drawing.is_density:
+        notes.append("Darker: more points.")
+    if drawing.alike:
+        notes.append(
+            f"Even discs: {drawing.alike:,} points that share all their contexts "
+            f"with {MIN_ALIKE} or more others."
+        )
+    if drawing.outside:
+        notes.append(f"{drawing.outside:,} of {points:,} points are outside the frame.")
+    return notes
 
 
 def animation(
-    title: str, frames: Floats, captions: Sequence[str], key: Key
+    title: str, frames: Floats, captions: Sequence[str], key: Key, size: Size, dpi: int
 ) -> Iterator[NDArray[np.uint8]]:
     """Pictures, (height, width, 3), of moving points; `frames` are (frames, points, 2).
 
     The borders of each picture follow its points.
     """
-    import matplotlib.figure
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    width, height = ANIMATION_WIDTH + LEGEND_WIDTH, ANIMATION_WIDTH + TITLE_HEIGHT
-    figure = matplotlib.figure.Figure(figsize=(width, height), dpi=ANIMATION_DPI)
-    canvas: Any = FigureCanvasAgg(figure)
-    place = (
-        EDGE / width,
-        EDGE / height,
-        (ANIMATION_WIDTH - 2 * EDGE) / width,
-        (ANIMATION_WIDTH - EDGE) / height,
-    )
-    axes = _empty_axes(figure, place, _limits(extent_of(frames[-1]), 1.0))
-    _draw_points(axes, frames[-1], key)
-    _write_title(figure, title)
-    caption = axes.text(0.02, 0.02, "", transform=axes.transAxes, fontsize=9, color=INK)
-    _draw_legend(figure, key, (ANIMATION_WIDTH + EDGE) / width)
+    frame = Frame.of(title, 1, key, size, dpi)
+    canvas = frame.figure.canvas
+    axes = frame.axes(0, limits_of(extent_of(frames[-1]), frame.shape))
+    draw_points(axes, frames[-1], key)
+    style = {"transform": axes.transAxes, "fontsize": size.font * 1.1, "color": INK}
+    caption = axes.text(0.015, 0.025, "", **style)
+    caption.set_bbox({"facecolor": PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 3})
     for points, text in zip(frames, captions, strict=True):
-        limits = _limits(extent_of(points), 1.0)
+        limits = limits_of(extent_of(points), frame.shape)
         axes.set(xlim=limits[::2], ylim=limits[1::2])
         axes.collections[0].set_offsets(points)
         caption.set_text(text)
@@ -147,217 +151,110 @@ def animation(
         yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 
 
-def extent_of(points: Floats, always: Sequence[int] = ()) -> Doubles:
-    """(lowest, highest) of the points; of many points, the few farthest are ignored.
-
-    Points in `always` count in any case.
-    """
-    ends = np.array([points.min(axis=0), points.max(axis=0)], np.float64)
-    if len(points) < MIN_CROWD:
-        return ends
-    low, high = np.quantile(points, [FAR_OUT, 1 - FAR_OUT], axis=0).astype(np.float64)
-    room = (high - low) * ROOM
-    marked = np.concatenate([points[list(always)], [low - room], [high + room]])
-    extent: Doubles = np.clip([marked.min(axis=0), marked.max(axis=0)], *ends)
-    return extent
-
-
-def _limits(extent: Doubles, shape: float) -> Box:
-    """The borders of a panel that shows an extent at one scale in both directions."""
-    (x, y), (wide, high) = extent.mean(axis=0), np.ptp(extent, axis=0) / 2 * (1 + 2 * MARGIN)
-    half = max(wide, high / shape)
-    if half <= 1e-6 * max(abs(x), abs(y)):  # all points are equal
-        half = max(abs(x), abs(y), 1.0)
-    return x - half, y - half * shape, x + half, y + half * shape
-
-
-def _height_of(extent: Doubles) -> float:
-    """The height of a panel that an extent fills, relative to its width."""
-    wide, high = np.ptp(extent, axis=0)
-    return float(np.clip(high / wide, MIN_HEIGHT, 1.0)) if wide else 1.0
+def _write_texts(
+    axes: Any, points: Floats, key: Key, labels: Labels, limits: Box, font: float
+) -> list[int]:
+    """Write names of regions and labels; return the points of requested labels without a place."""
+    unit = 72 / axes.figure.dpi
+    places = Places(tuple(axes.bbox.extents * unit))
+    area = max(MARK_AREA * font**2, point_area(axes, len(points)))
+    gap = float(np.sqrt(area / np.pi)) + CLEARANCE * font
+    missing, written = [], list(labels.highlighted)
+    for row, text in labels.texts[: labels.requested]:
+        if _write_label(axes, places, points[row], text, gap, font):
+            written.append(row)
+        else:
+            missing.append(row)
+    if labels.limit:
+        _write_regions(axes, places, points, key, limits, font)
+        for rows, text in labels.regions:
+            _write_region(axes, places, points[rows].mean(axis=0), text, SOFT, font)
+    free = labels.limit
+    for row, text in labels.texts[labels.requested :]:
+        if free and _write_label(axes, places, points[row], text, gap, font):
+            written.append(row)
+            free -= 1
+    marks = list(dict.fromkeys([*written, *missing]))
+    _draw_marks(axes, points, key, marks, labels.highlighted, area)
+    return missing
 
 
-def _empty_axes(figure: Any, place: Box, limits: Box) -> Any:
-    """Axes without ticks."""
-    axes = figure.add_axes(place)
-    axes.set(xlim=limits[::2], ylim=limits[1::2], xticks=[], yticks=[])
-    for spine in axes.spines.values():
-        spine.set_color(FAINT)
-    return axes
+def _write_label(axes: Any, places: Places, point: Any, text: str, gap: float, font: float) -> bool:
+    """Write a label beside a point; return whether there was room."""
+    anchor = axes.transData.transform(point) * 72 / axes.figure.dpi
+    written, size = _measured(axes, text, {"fontsize": font * 0.9})
+    corner = places.put(beside(anchor, size, gap), size, around(anchor, gap - CLEARANCE * font))
+    return _moved(axes, written, corner)
 
 
-def _outside(points: Floats, limits: Box) -> NDArray[np.bool_]:
-    """Which points are beyond the borders."""
-    left, bottom, right, top = limits
-    x, y = points.T
-    far: NDArray[np.bool_] = (x < left) | (x > right) | (y < bottom) | (y > top)
-    return far
+def _write_regions(
+    axes: Any, places: Places, points: Floats, key: Key, limits: Box, font: float
+) -> None:
+    """Write the name of each colour where its points are densest, if there is room."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    large = font * (1.25 if font > 8 else 1.05)  # a small figure has little room
+    for group, place in enumerate(peaks(points, key, limits)):
+        if place is not None:
+            red, green, blue = (0.62 * part for part in to_rgb(key.colours[group]))
+            name = shortened(key.names[group], MAX_REGION)
+            _write_region(axes, places, place, name, to_hex((red, green, blue)), large)
 
 
-def _point_area(points: int) -> float:
-    """The area of each of this many points, in square typographic points."""
-    return float(np.clip(12_000 / points, 2.2, 60.0))
+def _write_region(
+    axes: Any, places: Places, place: Any, text: str, colour: str, font: float
+) -> None:
+    """Write a name in bold letters over a region, if there is room."""
+    style = {"fontsize": font, "fontweight": "bold", "color": colour}
+    written, size = _measured(axes, text, style)
+    anchor = axes.transData.transform(place) * 72 / axes.figure.dpi
+    _moved(axes, written, places.put(centred(anchor, size), size))
 
 
-def _draw_points(axes: Any, points: Floats, key: Key) -> None:
-    """Draw points one by one, or as density if there are too many."""
-    if len(points) > POINTS_UP_TO:
-        (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-        size = axes.get_window_extent().size.round().astype(int)
-        image = density_image(points, key, (left, bottom, right, top), *size.tolist())
-        axes.imshow(
-            image,
-            extent=(left, right, bottom, top),
-            origin="lower",
-            aspect="auto",
-            interpolation="nearest",
-            zorder=1,
-        )
-        return
-    from matplotlib.colors import to_rgba_array
+def _measured(axes: Any, text: str, style: dict[str, Any]) -> tuple[Any, Doubles]:
+    """A text with a halo, and its size in typographic points."""
+    from matplotlib.patheffects import withStroke
 
-    axes.scatter(
-        *points.T,
-        s=_point_area(len(points)),
-        c=to_rgba_array(list(key.colours))[key.groups],
-        linewidths=0,
-        alpha=0.7 if len(points) > 2_000 else 1.0,
-        zorder=1,
-        rasterized=len(points) > CIRCLES_UP_TO,
-    )
+    halo = [withStroke(linewidth=style["fontsize"] * 0.3, foreground=PAPER, alpha=0.9)]
+    common = {"color": INK, "path_effects": halo, "zorder": 5, "parse_math": False}
+    written = axes.text(0, 0, text, va="bottom", **common | style)
+    with any_letters():
+        extent = written.get_window_extent(axes.figure.canvas.get_renderer())
+    return written, extent.size * 72 / axes.figure.dpi
 
 
-def density_image(
-    points: Floats, key: Key, limits: Box, width: int, height: int
-) -> NDArray[np.uint8]:
-    """(height, width, 4), lowest row first: the mean colour of the points in each pixel.
-
-    Pixels with more points are more opaque. Histogram equalisation of the opacity makes sparse and
-    crowded areas both visible.
-    """
-    from matplotlib.colors import to_rgba_array
-
-    left, bottom, right, top = limits
-    inside = ~_outside(points, limits)
-    points, groups = points[inside], key.groups[inside]
-    x = (points[:, 0] - left) * (width / (right - left))
-    y = (points[:, 1] - bottom) * (height / (top - bottom))
-    columns = np.clip(x, 0, width - 1).astype(np.int64)
-    pixels = np.clip(y, 0, height - 1).astype(np.int64) * width + columns
-    total, colour = np.zeros((height, width)), np.zeros((height, width, 3))
-    for group, rgb in enumerate(to_rgba_array(list(key.colours))[:, :3]):
-        count = _blurred(
-            np.bincount(pixels[groups == group], minlength=width * height).reshape(height, width)
-        )
-        total += count
-        colour += count[:, :, None] * rgb
-    filled = total > 0
-    image = np.zeros((height, width, 4), np.uint8)
-    levels = np.log(total[filled])
-    counts, borders = np.histogram(levels, 256)
-    alpha = MIN_ALPHA + (1 - MIN_ALPHA) * np.interp(
-        levels, borders[1:], np.cumsum(counts) / len(levels)
-    )
-    image[filled, :3] = np.rint(255 * colour[filled] / total[filled][:, None])
-    image[filled, 3] = np.rint(255 * alpha)
-    return image
-
-
-def _blurred(counts: NDArray[np.int64]) -> Doubles:
-    """Spread each point over the pixels around: a single pixel is hard to see."""
-    soft = counts.astype(np.float64)
-    for _ in range(2):
-        wider = soft.copy()
-        wider[1:] += soft[:-1] / 2
-        wider[:-1] += soft[1:] / 2
-        soft = wider.T
-    return soft
+def _moved(axes: Any, text: Any, corner: Corner | None) -> bool:
+    """Move a text to a corner, in typographic points; remove it if there is none."""
+    if corner is None:
+        text.remove()
+        return False
+    pixels = np.array(corner) * axes.figure.dpi / 72
+    text.set_position(axes.transData.inverted().transform(pixels))
+    return True
 
 
 def _draw_marks(
     axes: Any,
     points: Floats,
     key: Key,
-    labels: Sequence[tuple[int, str]],
+    rows: Sequence[int],
     highlighted: Sequence[int],
+    area: float,
 ) -> None:
     """Draw a rim around labelled points, and a ring around highlighted ones."""
-    marks = list(dict.fromkeys([*highlighted, *(row for row, _ in labels)]))
     axes.scatter(
-        *points[marks].T,
-        s=max(MARK_AREA, _point_area(len(points))),
-        c=[key.colours[key.groups[row]] for row in marks],
+        *points[list(rows)].T,
+        s=area,
+        c=[key.colours[key.groups[row]] for row in rows],
         edgecolors=INK,
-        linewidths=0.8,
+        linewidths=0.15 * area**0.5,
         zorder=3,
     )
     axes.scatter(
         *points[list(highlighted)].T,
-        s=max(150, 3 * _point_area(len(points))),
+        s=6 * area,
         facecolors="none",
         edgecolors=INK,
-        linewidths=1.6,
+        linewidths=0.33 * area**0.5,
         zorder=4,
     )
-
-
-def _write_labels(axes: Any, points: Floats, labels: Sequence[tuple[int, str]]) -> list[int]:
-    """Write the labels that do not overlap; return the points of the others."""
-    from matplotlib.patheffects import withStroke
-
-    figure, unit = axes.figure, 72 / axes.figure.dpi
-    halo = [withStroke(linewidth=2.4, foreground="white", alpha=0.85)]
-    style = {"fontsize": 7.5, "color": INK, "path_effects": halo, "zorder": 5}
-    style |= {"parse_math": False, "annotation_clip": False}
-    texts = [
-        axes.annotate(text, points[row], xytext=(0, 0), textcoords="offset points", **style)
-        for row, text in labels
-    ]
-    renderer = figure.canvas.get_renderer()
-    with any_letters():
-        sizes = [text.get_window_extent(renderer).size * unit for text in texts]
-    rows = [row for row, _ in labels]
-    anchors = axes.transData.transform(points[rows]) * unit if rows else np.zeros((0, 2))
-    radius = np.sqrt(max(MARK_AREA, _point_area(len(points))) / np.pi)
-    gap = max(LABEL_GAP, float(radius) + CLEARANCE)
-    corners = place_labels(anchors, sizes, tuple(axes.bbox.extents * unit), gap)
-    for text, anchor, corner in zip(texts, anchors, corners, strict=True):
-        if corner is None:
-            text.remove()
-        else:
-            text.set_position((corner[0] - anchor[0], corner[1] - anchor[1]))
-            text.set_verticalalignment("bottom")
-    return [row for row, corner in zip(rows, corners, strict=True) if corner is None]
-
-
-def _write_title(figure: Any, title: str) -> None:
-    place = (EDGE / figure.get_figwidth(), 1 - 0.12 / figure.get_figheight())
-    figure.text(
-        *place, title, fontsize=12, fontweight="bold", color=INK, va="top", parse_math=False
-    )
-
-
-def _draw_legend(figure: Any, key: Key, left: float) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D([], [], marker="o", linestyle="", color=colour, markersize=7)
-        for colour in key.colours
-    ]
-    place = (left, 1 - TITLE_HEIGHT / figure.get_figheight())
-    # The texts are set afterwards: matplotlib hides labels that begin with an underscore.
-    legend = figure.legend(
-        handles,
-        [str(number) for number in range(len(handles))],
-        loc="upper left",
-        bbox_to_anchor=place,
-        frameon=False,
-        fontsize=8.5,
-        labelcolor=INK,
-        handletextpad=0.3,
-        borderaxespad=0,
-        labelspacing=0.7,
-    )
-    for text, shown in zip(legend.get_texts(), key.texts, strict=True):
-        text.set_parse_math(False)
-        text.set_text(shown)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,9 +92,9 @@ def by_namespace(embedding: Embedding, shown: Ids, colours: int) -> Grouping:
     """
     iris = texts_at(embedding.terms, np.arange(len(embedding)))
     for pattern in NAMESPACES:
-        beginning = re.compile(pattern)
+        begin = re.compile(pattern).match
         spaces = [
-            "" if iri.startswith("_:") else (found[0] if (found := beginning.match(iri)) else iri)
+            "" if iri.startswith("_:") else _short(found[0] if (found := begin(iri)) else iri)
             for iri in iris
         ]
         counts = Counter(spaces[term] for term in shown.tolist())
@@ -104,7 +105,7 @@ def by_namespace(embedding: Embedding, shown: Ids, colours: int) -> Grouping:
     position = {space: number for number, space in enumerate(counts)}
     numbers = np.array([position.get(space, -1) for space in spaces], np.int64)
     words = ("namespace", "other namespaces", "blank nodes")
-    return _largest(numbers, [_short(space) for space in counts], shown, colours, words)
+    return _largest(numbers, list(counts), shown, colours, words)
 
 
 def _largest(
@@ -125,8 +126,9 @@ def _largest(
     return Grouping(new[numbers], chosen, [None] * len(chosen), *words)
 
 
+@lru_cache(1 << 16)
 def _short(namespace: str) -> str:
-    """A prefix such as `foaf:`, or the namespace without its scheme."""
+    """A prefix such as `foaf:`, or the namespace without http:// and www."""
     for prefix, namespaces in PREFIXES.items():
         if namespace in namespaces.split():
             return f"{prefix}:"

@@ -15,8 +15,10 @@ from pyke.embedding.embedding import Embedding
 from pyke.embedding.lookup import PREFIXES, Lookup
 
 MAX_NAME = 34  # letters of a label
+MAX_CONTEXT = 26  # letters of the name of a context
 MAX_TRIED = 400  # best-connected terms of a group that may get labels
 MEAN_OF = 20_000  # terms of a group that determine its mean
+FEW = 300  # points of a map on which grey entities get labels, too
 SPARE = 3  # times as many labels as requested are prepared: some find no place
 
 _RDF, _OWL = "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/2002/07/owl#"
@@ -30,6 +32,7 @@ BOOKKEEPING = (
     *(f"{_RDF}{name}" for name in ("Seq", "Bag", "Alt", "List", "Statement")),
     *(f"{_OWL}{name}" for name in ("Axiom", "Annotation", "Restriction", "All", "Negative")),
     f"{_OWL}Ontology",
+    "http://purl.org/dc/terms/ProvenanceStatement",
 )
 ACTORS = re.compile(r"http://www\.w3\.org/ns/prov#(\w*Agent|Person|Organization|Location)")
 
@@ -71,6 +74,11 @@ def is_code(name: str) -> bool:
     return letters < 2 or digits >= letters or (digits > 0 and " " not in name and name.isupper())
 
 
+def is_key(name: str) -> bool:
+    """Whether a local name looks like a key of a database, such as TDUQQNZK."""
+    return len(name) > 5 and " " not in name and name.isupper()
+
+
 def worth_a_label(embedding: Embedding, asked: Sequence[int]) -> NDArray[np.bool_]:
     """Which terms may get a label: neither blank nodes nor bookkeeping, unless its class is asked.
 
@@ -101,7 +109,8 @@ def automatic_labels(
     """(position in `ids`, name) of well-connected, typical terms of each coloured group, in turn.
 
     Of the best-connected terms of a group, the half nearest to its mean vector is typical. Codes
-    become labels if there are no names. There are up to SPARE times `limit` labels.
+    become labels if there are no names. There are up to SPARE times `limit` labels. On a map of few
+    points, grey entities get labels, too.
     """
     degrees = _degrees(embedding)
     allowed = worth_a_label(embedding, asked)
@@ -116,7 +125,13 @@ def automatic_labels(
     best = found if any(found) else codes
     in_turn = [group[turn] for turn in range(per_group) for group in best if turn < len(group)]
     unique = {text: row for row, text in reversed(in_turn)}
-    return [(row, text) for row, text in in_turn if unique[text] == row]
+    labels = [(row, text) for row, text in in_turn if unique[text] == row]
+    if limit and len(ids) <= FEW:
+        no_entity = np.concatenate([embedding.triples[:, 1], embedding.types[:, 1]])
+        grey = (groups >= coloured) & allowed[ids] & np.isin(ids, no_entity, invert=True)
+        names = _names(embedding, lookup, ids, _typical(embedding, ids, degrees, grey.nonzero()[0]))
+        labels += [(row, text) for row, text in names if not is_code(text) and text not in unique]
+    return labels
 
 
 def _degrees(embedding: Embedding) -> NDArray[np.int64]:
@@ -144,11 +159,37 @@ def _typical(
 def _names(
     embedding: Embedding, lookup: Lookup, ids: Ids, rows: NDArray[np.int64]
 ) -> list[tuple[int, str]]:
-    """(row, name) of those rows that are no blank nodes; those with labels in the graph first."""
-    terms = ids[rows].tolist()
-    kept = [
-        (lookup.label(term) is None, at)
-        for at, term in enumerate(terms)
-        if not embedding.terms[term].startswith("_:")
+    """(row, name) of some rows: those with labels in the graph first, and short names first.
+
+    Blank nodes and keys of databases are left out.
+    """
+    found = []
+    for at, term in enumerate(ids[rows].tolist()):
+        if not embedding.terms[term].startswith("_:"):
+            name, label = lookup.title(term), lookup.label(term)
+            text = "" if label is None and is_key(name) else shortened(name)
+            found.append((label is None, text != name, at, text))
+    return [(int(rows[at]), text) for _, _, at, text in sorted(found) if text]
+
+
+def common_name(embedding: Embedding, lookup: Lookup, term: int) -> str:
+    """What terms with the contexts of this one have in common, in words.
+
+    It is their rarest class; without a class, the predicate with fewest triples: `livesIn` if they
+    are its subjects, `← homepage` if they are its objects.
+    """
+    types, triples = embedding.types, embedding.triples
+    own = types[types[:, 0] == term, 1]
+    if len(own):
+        counts = np.bincount(types[:, 1])
+        return shortened(lookup.title(int(own[counts[own].argmin()])), MAX_CONTEXT)
+    rows = np.flatnonzero((triples[:, 0] == term) | (triples[:, 2] == term))[:MAX_TRIED]
+    used = np.bincount(triples[:, 1])
+    found = [
+        (int(used[predicate]), predicate, subject == term)
+        for subject, predicate, _ in triples[rows].tolist()
     ]
-    return [(int(rows[at]), shortened(lookup.title(terms[at]))) for _, at in sorted(kept)]
+    if not found:
+        return ""
+    _, predicate, is_subject = min(found)
+    return shortened(f"{'' if is_subject else '← '}{lookup.title(predicate)}", MAX_CONTEXT)

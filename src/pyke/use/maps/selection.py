@@ -13,27 +13,28 @@ from pyke.core.arrays import Ids
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import UsageError
-from pyke.use.maps import figure
 from pyke.use.maps.classes import ClassTree
 from pyke.use.maps.groups import Grouping, by_cluster, by_namespace, by_type
 from pyke.use.maps.names import automatic_labels, shortened
+from pyke.use.maps.points import Key
 from pyke.use.maps.view import Group, View
 
-# Paul Tol's "muted" scheme: nine colours that colour-blind readers can distinguish.
+# From Paul Tol's schemes. For readers who do not see red, green or blue, these colours and the grey
+# differ at least twice as much as those of the scheme "muted": by 14 or more in CIELAB.
 PALETTE = (
-    "#332288",
-    "#cc6677",
-    "#117733",
+    "#0077bb",
+    "#ee6677",
+    "#228833",
     "#ddcc77",
-    "#88ccee",
-    "#aa4499",
-    "#44aa99",
-    "#999933",
-    "#882255",
+    "#aa3377",
+    "#33bbee",
+    "#332288",
+    "#aaaa00",
+    "#cc3311",
 )
 OTHER, UNTYPED = "#a3a8b0", "#d7dade"
 
-MAX_LEGEND_NAME = 21  # letters in a legend
+MAX_LEGEND_NAME = 40  # letters in a legend
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,8 @@ class Selection:
         (point, text), the most important first; there are more than find a place.
     requested
         The number of labels that the user requested; the others are optional.
+    optional
+        The maximum number of other labels.
     highlighted
         The points with a ring.
     left_out
@@ -66,15 +69,20 @@ class Selection:
     heading: str
     labels: tuple[tuple[int, str], ...]
     requested: int
+    optional: int
     highlighted: tuple[int, ...]
     left_out: int
 
-    def key(self) -> figure.Key:
+    def key(self) -> Key:
         """The colours and texts of the legend."""
-        texts = [
-            f"{shortened(group.name, MAX_LEGEND_NAME)}  {group.count:,}" for group in self.legend
-        ]
-        return figure.Key(self.groups, [group.colour for group in self.legend], texts)
+        return Key(
+            self.groups,
+            [group.colour for group in self.legend],
+            [shortened(group.name, MAX_LEGEND_NAME) for group in self.legend],
+            [group.count for group in self.legend],
+            self.heading,
+            sum(group.colour in PALETTE for group in self.legend),
+        )
 
 
 def choose(embedding: Embedding, view: View, progress: Progress | None = None) -> Selection:
@@ -131,6 +139,7 @@ def choose(embedding: Embedding, view: View, progress: Progress | None = None) -
         heading=grouping.heading,
         labels=tuple(labels),
         requested=len(terms),
+        optional=0 if view.label else view.labels,
         highlighted=tuple(int(rows[term]) for term in highlighted),
         left_out=len(ids) - len(kept),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,15 +15,19 @@ from pyke.core import files
 from pyke.embedding.embedding import Embedding
 from pyke.errors import UsageError
 from pyke.use import figures
+from pyke.use.maps.frame import Size
 from pyke.use.reports import PAGES
 
 METHODS = ("pca", "pyke")
 COLOUR_BY = ("type", "cluster", "namespace")
 MAX_COLOURS = 9
+DPI, FILM_DPI = 144, 96
+SLIDE = (40 / 3, 7.5)  # inches: 1920 × 1080 pixels at 144 dots per inch, 1280 × 720 at 96
 MAP_EXTENSIONS = (*figures.FORMATS, "html")
 ANIMATION_EXTENSIONS = ("gif", "mp4", "html")
 MAX_LABELS = 10_000
 MAX_NOTEBOOK_BYTES = 8_000_000  # a larger file is not embedded in a notebook
+MIN_ALIKE = 50  # terms with the same contexts from which on a note explains their disc
 NOTEBOOK_HEIGHT = 600  # pixels of a page in a notebook
 IMAGES = {".png": "image/png", ".svg": "image/svg+xml", ".gif": "image/gif"}
 
@@ -59,8 +64,14 @@ class View:
         Seed of the sample and of the drawing order.
     title
         The title. By default the number of terms and the source.
+    size
+        Width and height of a figure or an animation in pixels. By default 13⅓ × 7½ inches, a
+        slide, in the resolution `dpi`; 1280 × 720 pixels for an animation.
     dpi
-        Dots per inch of a figure.
+        Dots per inch of a figure. More dots for the same `size` make a smaller figure with
+        relatively larger letters.
+    font_size
+        The size of labels and legend in typographic points. By default it follows the size.
     prefixes
         Prefixes of IRIs in addition to the well-known ones.
     """
@@ -77,7 +88,9 @@ class View:
     sample: int | None = None
     seed: int = 0
     title: str = ""
-    dpi: int = figures.DPI
+    size: tuple[int, int] | None = None
+    dpi: int = DPI
+    font_size: float | None = None
     prefixes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -101,8 +114,37 @@ class View:
             raise UsageError(f"`labels` is {self.labels}; it must be from 0 to {MAX_LABELS:,}")
         if not 20 <= self.dpi <= 1200:
             raise UsageError(f"`dpi` is {self.dpi}; it must be from 20 to 1200")
+        if self.size and not all(200 <= side <= 20_000 for side in self.size):
+            raise UsageError(f"`size` is {self.size}; each side must have 200 to 20,000 pixels")
+        if self.font_size is not None and not 2 <= self.font_size <= 100:
+            raise UsageError(f"`font_size` is {self.font_size}; it must be from 2 to 100")
         if self.seed < 0:
             raise UsageError(f"`seed` is {self.seed}; it must be at least 0")
+
+    def figure_size(self) -> Size:
+        """The size of a figure in inches, and of its letters."""
+        return sized(self.size, SLIDE, self.dpi, self.font_size)
+
+    def film_size(self) -> Size:
+        """The size of an animation in inches of FILM_DPI dots, and of its letters."""
+        return sized(self.size, SLIDE, FILM_DPI, self.font_size)
+
+
+def sized(
+    pixels: tuple[int, int] | None, inches: tuple[float, float], dpi: int, font: float | None
+) -> Size:
+    """A size in pixels, or in inches by default, with letters that suit it."""
+    width, height = (side / dpi for side in pixels) if pixels else inches
+    usual = min(max(1.05 * (width * height) ** 0.5, 5.0), 14.0)
+    return Size(width, height, usual if font is None else font)
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Width and height from a text such as 1920x1080."""
+    found = re.fullmatch(r"\s*(\d{1,6})\s*[x×*]\s*(\d{1,6})\s*", text)
+    if not found:
+        raise UsageError(f"`size` is {text!r}; write width and height as in 1920x1080")
+    return int(found[1]), int(found[2])
 
 
 @dataclass(frozen=True)
@@ -130,6 +172,8 @@ class Drawn:
         The number of terms that are not in the sample.
     outside
         The number of points beyond the borders of a figure.
+    alike
+        The number of points that share all their contexts with many others: they fill discs.
     named
         The number of points whose terms are in the page; all points of a figure.
     labels_without_place
@@ -150,6 +194,7 @@ class Drawn:
     labels_without_place: tuple[str, ...]
     drawn_as: str
     coloured_by: str = "type"
+    alike: int = 0
 
     def __repr__(self) -> str:
         points = f"{self.points:,} point{'' if self.points == 1 else 's'}"
@@ -191,8 +236,13 @@ class Drawn:
             )
         if self.outside:
             notes.append(
-                f"{self.outside:,} points are beyond the borders of the figure; "
+                f"{self.outside:,} of {self.points:,} points are outside the frame; "
                 "a page (.html) contains all points."
+            )
+        if self.alike:
+            notes.append(
+                f"{self.alike:,} points share all their contexts with {MIN_ALIKE} or more others: "
+                "each such group fills a disc."
             )
         if self.named < self.points:
             notes.append(
@@ -246,6 +296,10 @@ def _check_target(path: Path, extensions: Sequence[str], view: View, force: bool
         raise UsageError(f"cannot write to {path}; the extensions are: {', '.join(extensions)}")
     if view.dpi != View.dpi and extension not in figures.FORMATS:
         raise UsageError(f"`dpi` is for {', '.join(figures.FORMATS)}; omit it for {path}")
+    if (view.size or view.font_size) and path.suffix.lower() in PAGES:
+        raise UsageError(
+            f"a page has the size of its window; omit `size` and `font_size` for {path}"
+        )
     files.check_output_file(path, force)
 
 
