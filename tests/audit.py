@@ -1,7 +1,7 @@
 """Watch who changes files and who uses the network.
 
-Within the package, only `core/files.py` may write. Only `pyke fetch`, the export to PostgreSQL and
-`pyke serve` may use the network.
+Within the package, only `core/files.py` may write. Only `pyke fetch`, the export to PostgreSQL,
+`pyke serve` and runs on a cluster may use the network.
 
 An audit hook sees every call that opens a file for writing, or renames, removes or creates one, and
 every call that looks up a name, connects or listens, however the call was made. The call stack
@@ -38,13 +38,16 @@ MAY_CONNECT = (
     PACKAGE + os.path.join("read", "sparql") + os.sep,
     PACKAGE + os.path.join("use", "export", "postgres.py"),
     PACKAGE + os.path.join("serve", "run.py"),
+    PACKAGE + os.path.join("distributed", "cluster.py"),
 )
 
-# What libraries write on their own: Python and Numba their caches, and PyKEEN a directory that it
-# creates before each training.
+# What libraries write on their own: Python and Numba their caches, PyKEEN a directory that it
+# creates before each training, and Dask the certificate of a local cluster for the moment in which
+# Python reads it, as Python reads certificates from files only.
 LIBRARIES = (
     "<frozen importlib._bootstrap_external>",
     os.path.join("numba", "core", "caching.py"),
+    os.path.join("distributed", "security.py"),
     os.path.join("pykeen", "training", "training_loop.py"),
 )
 
@@ -75,7 +78,7 @@ def _checked() -> Generator[None, None, None]:
     finally:
         found = violations()
         if found:
-            rule = "Only core/files.py may write; only fetch, postgres and serve connect:"
+            rule = "Only core/files.py may write; only fetch, postgres, serve and clusters connect:"
             pytest.fail("\n".join([rule, *found]), pytrace=False)
 
 

@@ -26,6 +26,7 @@ LAYERS = [
     ["read", "springs", "simulation"],
     ["embedding"],
     ["pipeline"],
+    ["distributed"],
     ["use"],
     ["evaluate"],
     ["serve"],

@@ -11,6 +11,7 @@ PykeError                  70   an error in PYKE itself
 │   └── DamagedStore       65   an embedding directory does not match its manifest
 ├── NoInput                66   an input is missing or cannot be opened
 ├── UnknownTerm            66   a term has no vector
+├── ClusterError           69   a scheduler or its workers cannot be used
 ├── OutputExists           73   an output exists, or another run is writing it
 ├── WriteError             74   the disk is full or refuses to write
 ├── OverBudget             75   the run needs more memory than allowed
@@ -86,6 +87,12 @@ class UnknownTerm(PykeError, KeyError):
 
     def __str__(self) -> str:  # KeyError would show the repr of the message
         return str(self.args[0])
+
+
+class ClusterError(PykeError, RuntimeError):
+    """A scheduler cannot be reached, or its workers cannot do the work."""
+
+    exit_code = 69
 
 
 class OutputExists(PykeError, FileExistsError):

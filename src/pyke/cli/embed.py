@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,12 +16,15 @@ from pyke.cli.options import (
     AsJson,
     Force,
     Inputs,
-    OutputDirectory,
     Settings,
     with_settings,
 )
 from pyke.cli.tables import print_table
 
+if TYPE_CHECKING:
+    from pyke.config import Config
+
+_CLUSTER = "Cluster"
 _STOP_REASONS = {
     "energy": "energy reached 0",
     "iterations": "reached the maximum number of iterations",
@@ -32,21 +36,69 @@ _STOP_REASONS = {
 @with_settings([*MODEL_SETTINGS, *READING_SETTINGS, *RUNNING_SETTINGS])
 def embed(
     inputs: Inputs,
-    output: OutputDirectory,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="Embedding directory to write.",
+            show_default=False,
+        ),
+    ],
     settings: Settings,
     force: Force = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run from its checkpoint.")
     ] = False,
     as_json: AsJson = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Use this many worker processes on this computer.",
+            rich_help_panel=_CLUSTER,
+            show_default=False,
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Use the workers of a Dask scheduler, such as tls://host:8786.",
+            rich_help_panel=_CLUSTER,
+        ),
+    ] = None,
+    tls_ca: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Certificate of who signed those of the cluster.",
+            rich_help_panel=_CLUSTER,
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Your certificate.", rich_help_panel=_CLUSTER),
+    ] = None,
+    tls_key: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Your private key.", rich_help_panel=_CLUSTER),
+    ] = None,
 ) -> None:
     """Embed the graph in RDF files."""
     config = settings.config()
-    from pyke.pipeline import embed_to
-
+    cluster = _Cluster(workers, scheduler, (tls_ca, tls_cert, tls_key))
     with terminal.ShownProgress() as progress:
-        embedding = embed_to(output, inputs, config, force=force, resume=resume, progress=progress)
-    manifest = embedding.manifest
+        if cluster.wanted:
+            manifest = cluster.embed(
+                output, inputs, config, force=force, resume=resume, progress=progress
+            )
+        else:
+            from pyke.pipeline import embed_to
+
+            manifest = embed_to(
+                output, inputs, config, force=force, resume=resume, progress=progress
+            ).manifest
     if as_json:
         shown = {key: value for key, value in manifest.items() if key != "history"}
         terminal.print_json({"output": str(output), **shown})
@@ -55,7 +107,43 @@ def embed(
     _show_stages(manifest["stages"])
     iterations, reason = len(manifest["history"]), _STOP_REASONS[manifest["stop_reason"]]
     terminal.say(f"Finished after {iterations} iterations ({reason}).")
-    terminal.say(f"Wrote {len(embedding):,} vectors of {config.dimensions} dimensions to {output}.")
+    terms = manifest["census"]["terms"]
+    terminal.say(f"Wrote {terms:,} vectors of {config.dimensions} dimensions to {output}.")
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """The cluster that the options describe."""
+
+    workers: int | None
+    scheduler: str | None
+    tls: tuple[str | None, str | None, str | None]
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the run is to use a cluster."""
+        from pyke.errors import UsageError
+
+        if self.workers is not None and self.scheduler is not None:
+            raise UsageError("give `scheduler` or `workers`, not both")
+        if any(self.tls) and self.scheduler is None:
+            raise UsageError("certificates are for a `scheduler`; `workers` makes its own")
+        return self.workers is not None or self.scheduler is not None
+
+    def embed(
+        self, output: str, inputs: list[str], config: Config, **options: Any
+    ) -> dict[str, Any]:
+        """Embed there, and return the manifest."""
+        from pyke.distributed import embed_to
+        from pyke.distributed.cluster import local_cluster, remote_cluster
+
+        opened = (
+            remote_cluster(self.scheduler, *self.tls)
+            if self.scheduler
+            else local_cluster(self.workers or 0, config.memory)
+        )
+        with opened as client:
+            return embed_to(output, inputs, config, client, **options)
 
 
 def _show_stages(stages: list[dict[str, Any]]) -> None:

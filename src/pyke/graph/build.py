@@ -224,7 +224,7 @@ def assemble(
         features,
     )
     typing = states_type(graph, type_predicate)
-    types = _distinct_rows(np.column_stack([graph.subjects[typing], graph.objects[typing]]))
+    types = distinct_rows(np.column_stack([graph.subjects[typing], graph.objects[typing]]))
     is_predicate = np.zeros(len(terms), bool)
     is_predicate[predicates] = True
     census.classes = len(distinct_ids(types[:, 1], len(terms)))
@@ -296,7 +296,7 @@ def sorted_columns(
     return first, second, third
 
 
-def _distinct_rows(rows: Ids) -> Ids:
+def distinct_rows(rows: Ids) -> Ids:
     """Sorted rows without repeated ones."""
     if not len(rows):
         return rows.reshape(0, 2)
@@ -322,14 +322,14 @@ def gather(
     return out, offsets
 
 
-_GENERATED = re.compile(rb"_:(d[0-9]+_)?" + GENERATED_MARK + rb"[0-9a-f]+\n")
+GENERATED = re.compile(rb"_:(d[0-9]+_)?" + GENERATED_MARK + rb"[0-9a-f]+\n")
 
 
 def _name_generated(terms: Terms) -> Terms:
     """Number the blank nodes that pyoxigraph gave a random label."""
     blank = np.flatnonzero(is_blank(terms))
     names = [terms.blob[terms.offsets[i] : terms.offsets[i + 1]].tobytes() for i in blank]
-    matches = [_GENERATED.fullmatch(name) for name in names]
+    matches = [GENERATED.fullmatch(name) for name in names]
     if not any(matches):
         return terms
     stem = b"anon"

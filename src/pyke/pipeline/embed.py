@@ -193,7 +193,7 @@ def find_forces(
     """Springs (who attracts whom, how strongly) and repellers (who repels whom) of a graph."""
     if not len(graph):
         where = ", ".join(stages.inputs) or "the graph"
-        raise EmptyGraph(f"nothing to embed in {where}: {_why_empty(graph.census)}")
+        raise EmptyGraph(f"nothing to embed in {where}: {why_empty(graph.census)}")
     config = stages.config
     if not len(clusters):  # not twice
         _require_literals(graph, stages)
@@ -326,7 +326,7 @@ def _require_literals(graph: Graph, stages: Stages) -> None:
         stages.progress.note(f"No two terms share a literal (`literals` is {wanted!r}).")
 
 
-def _why_empty(census: Census) -> str:
+def why_empty(census: Census) -> str:
     """The reason why a graph has no triples."""
     if census.statements:
         return (
