@@ -113,7 +113,6 @@ def _knock(address: str) -> None:
 
 def environment() -> dict[str, str]:
     """What decides the bits of a result, besides the settings."""
-    import llvmlite.binding
     import numba
     import numpy as np
 
@@ -124,7 +123,6 @@ def environment() -> dict[str, str]:
         "numpy": np.__version__,
         "numba": numba.__version__,
         "kernels": version(VECTOR_KERNELS),
-        "processor": llvmlite.binding.get_host_cpu_name(),
     }
 
 

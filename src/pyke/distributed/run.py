@@ -223,7 +223,7 @@ class Flow:
             states = self._restore(partitions, len(history))
         else:
             states = [executor.submit(simulation.start, job, one) for one in partitions]
-        kept = time.monotonic()
+        kept, interval = time.monotonic(), anneal.checkpoint_interval(0.0, config)
         while not (reason := anneal.reason_to_stop(history, config)):
             objective = displacement = 0.0
             for turn in range(simulation.turns(config)):
@@ -236,8 +236,10 @@ class Flow:
             history.append(Iteration(energy, objective, displacement))
             anneal.require_finite(history, config)
             self._stages.progress.iteration(len(history), energy, objective, displacement)
-            if time.monotonic() - kept >= config.checkpoint_seconds:
+            if time.monotonic() - kept >= interval:
+                began = time.monotonic()
                 self._checkpoint(states, history)
+                interval = anneal.checkpoint_interval(time.monotonic() - began, config)
                 if workers != executor.workers():  # new ones get their share
                     workers, partitions = executor.workers(), self._load()
                 # Positions that were read need no earlier task if they are lost.
