@@ -24,19 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 import common
+from predictors import read
 from pyke.config import Config
 from pyke.embedding.lookup import local_name
 from pyke.graph.changes import remove_triples
 from pyke.graph.graph import Graph
 from pyke.graph.roles import states_type
-from pyke.pipeline import Run, embed_graph
+from pyke.pipeline import embed_graph
 from pyke.use import figures
 from pyke.use.types.kinds import Namespaces
 from pyke.use.types.predict import predict_types
 from pyke.use.types.predictions import Predictions
 from pyke.use.types.votes import TypeTable
 
-GRAPHS = ("iswc", "codex-m", "wikipathways")
+GRAPHS = ("iswc", "codex-m", "wikipathways", "wordnet30", "pleiades", "lubm")
 PROTOCOLS = ("random", "stripped", "authority")
 LEVELS = (0.5, 0.8, 0.9)
 TOLERANCE, MIN_PREDICTIONS = 0.05, 50
@@ -200,7 +201,7 @@ def main() -> None:
     outcomes: dict[tuple[str, str], Outcome] = {}
     for name in options.graphs:
         config = Config(on_error="skip")
-        graph = Run(common.graph(options.data, name), config).read()
+        graph = read(options.data, name)
         for protocol in options.protocols:
             found = [
                 predict_withheld(graph, replace(config, seed=seed), mask, protocol == "stripped")

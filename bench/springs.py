@@ -16,6 +16,7 @@ import numpy as np
 import common
 import pyke
 from pyke.config import Config
+from pyke.core.arrays import Floats, Ids
 from pyke.evaluate.type_prediction import score
 from pyke.graph.graph import Graph
 from pyke.pipeline import Run, embed_graph
@@ -31,13 +32,13 @@ MAX_TIME, MAX_MEMORY = 2.2, 1.3  # relative to 0 clusters
 
 def some(table: TypeTable, asked: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Evenly spaced rows of a table."""
-    return np.arange(min(asked, len(table))) * (len(table) // min(asked, len(table)))
+    return np.linspace(0, len(table) - 1, min(asked, len(table))).astype(np.int64)
 
 
-def in_graph(embedding: pyke.Embedding, asked: int) -> float:
+def in_graph(vectors: Floats, types: Ids, asked: int) -> float:
     """The paper's score of some typed subjects, each predicted from all others."""
-    known = TypeTable.of(np.array(embedding.types))
-    points = np.ascontiguousarray(embedding.vectors[known.subjects])
+    known = TypeTable.of(np.array(types))
+    points = np.ascontiguousarray(vectors[known.subjects])
     rows = some(known, asked)
     found = nearest_of_many(points, points[rows], MU, rows, exact=True, threads=2)
     truth, each = known.rows(rows), np.empty((len(rows), 1))
@@ -51,7 +52,8 @@ def measure(path: Path, graph: Graph, config: Config, asked: int) -> dict[str, A
         settings = ("--clusters", config.clusters, "--seed", config.seed, "--on-error", "skip")
         out = Path(folder) / "out"
         child = common.run(common.pyke("embed", path, "-o", out, *map(str, settings)))
-        inside = in_graph(pyke.load(out), asked)
+        embedding = pyke.load(out)
+        inside = in_graph(embedding.vectors, embedding.types, asked)
     parts = split(graph, 0.2, config.seed, config.type_predicate)
     vectors = embed_graph(parts.graph, config).vectors
     withheld = parts.asked.rows(some(parts.asked, asked))
