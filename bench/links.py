@@ -167,7 +167,8 @@ def pyke(parts: Parts, config: Config) -> Callable[[int], Scorer]:
             space = replace(spaces[side], mu=mu)
             votes = space.vote_objects(predicate, subjects.astype(np.int32), False, Progress())
             scores = rest(side, predicate, subjects).copy()
-            scores[np.searchsorted(subjects, votes.subjects), votes.objects] += votes.scores
+            found = np.nan_to_num(votes.scores)  # a predicate with one subject has no voters
+            scores[np.searchsorted(subjects, votes.subjects), votes.objects] += found
             return scores[row]
 
         return score

@@ -13,23 +13,18 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import common
 from predictors import read
-from pyke.config import Config
+from pyke.config import PRESETS, Config
 from pyke.core.arrays import Floats
-from pyke.core.progress import Progress
 from pyke.evaluate.purity import cluster_purities, purity
 from pyke.evaluate.type_prediction import score
 from pyke.graph.graph import Graph
 from pyke.pipeline import embed_graph
-from pyke.pipeline.embed import find_forces
-from pyke.pipeline.stages import Stages
-from pyke.simulation.anneal import State, planned_iterations, simulate
 from pyke.use.clusters.hdbscan import hdbscan
 from pyke.use.types.held_out import split
 from pyke.use.types.votes import TypeTable
@@ -60,20 +55,6 @@ def whitened(graph: Graph, config: Config) -> Floats:
     return points
 
 
-def at_rest(last: int) -> Embed:
-    """Without repulsion in the last iterations."""
-
-    def embed(graph: Graph, config: Config) -> Floats:
-        forces, terms = find_forces(graph, Stages(config)), len(graph.terms)
-        first = replace(config, max_iterations=planned_iterations(config) - last)
-        found = simulate(*forces, first, Progress(), terms=terms)
-        state, rest = State(found.positions, found.history), replace(config, omega=0.0)
-        found = simulate(*forces, rest, Progress(), state, terms=terms)
-        return np.ascontiguousarray(found.positions[:terms, : config.dimensions])
-
-    return embed
-
-
 VARIANTS: dict[str, tuple[dict[str, Any], Embed]] = {
     "default": ({}, plain),
     "Δe = .03": ({"energy_release": 0.03}, plain),
@@ -83,11 +64,14 @@ VARIANTS: dict[str, tuple[dict[str, Any], Embed]] = {
     "ω = 10": ({"omega": 10.0}, plain),
     "no repellers": ({"repellers": 0}, plain),
     "20 repellers": ({"repellers": 20}, plain),
-    "no repulsion in the last 3": ({}, at_rest(3)),
-    "no repulsion in the last 5": ({}, at_rest(5)),
-    "no repulsion in the last 10": ({}, at_rest(10)),
-    "Δe = .03, no repulsion in the last 7": ({"energy_release": 0.03}, at_rest(7)),
-    "alternating, no repulsion in the last 5": ({"updates": "alternating"}, at_rest(5)),
+    "no repulsion in the last 3": ({"repel_above": 0.12}, plain),
+    "no repulsion in the last 5": ({"repel_above": 0.2}, plain),
+    "no repulsion in the last 10": ({"repel_above": 0.4}, plain),
+    "--preset clusters": (PRESETS["clusters"], plain),
+    "alternating, no repulsion in the last 5": (
+        {"updates": "alternating", "repel_above": 0.2},
+        plain,
+    ),
     "20 dimensions": ({"dimensions": 20}, plain),
     "100 dimensions": ({"dimensions": 100}, plain),
     "300 clusters": ({"clusters": 300}, plain),

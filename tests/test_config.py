@@ -16,6 +16,7 @@ from conftest import ROOT, Command
 from graphs import many
 from pyke.config import PRESETS, SETTINGS, Config, Setting, format_size, parse_duration, parse_size
 from pyke.errors import NoInput, UsageError
+from pyke.simulation.anneal import energy_of, planned_iterations
 
 
 @pytest.mark.parametrize(
@@ -73,6 +74,13 @@ def test_the_paper_preset_has_the_papers_values() -> None:
         0.0414,
         50,
     )
+
+
+def test_the_preset_for_clusters_ends_repulsion_in_the_last_fifth() -> None:
+    config = Config.preset("clusters")
+    planned = planned_iterations(config)
+    quiet = sum(energy_of(n, config) < config.repel_above for n in range(planned))
+    assert (planned, quiet) == (34, 7)
 
 
 def test_a_parameter_given_as_none_keeps_the_presets_value() -> None:

@@ -284,6 +284,22 @@ def test_only_repulsion_moves_a_particle_without_springs() -> None:
     assert rest.positions[:, 0].tolist() == [-0.25, 2.25]
 
 
+@pytest.mark.parametrize(("repel_above", "repelled"), [(0.0, 4), (0.25, 4), (0.6, 2), (1.0, 1)])
+def test_particles_do_not_repel_each_other_below_an_energy(
+    repel_above: float, repelled: int
+) -> None:
+    """The bits of a run that goes on without repulsion; energies are 1, 0.75, 0.5 and 0.25."""
+    config = Config(dimensions=4, energy_release=0.25, epsilon=0, repel_above=repel_above)
+    acting = forces_of(random_text(25, 40, 2), config)
+    found = simulate(*acting, config, SILENT)
+    config = replace(config, repel_above=0.0)
+    first = simulate(*acting, replace(config, max_iterations=repelled), SILENT)
+    state = anneal.State(first.positions.copy(), first.history)
+    expected = simulate(*acting, replace(config, omega=0.0), SILENT, state)
+    assert found.positions.tobytes() == expected.positions.tobytes()
+    assert found.history == expected.history
+
+
 # -- Stop rules -------------------------------------------------------------------------------
 
 

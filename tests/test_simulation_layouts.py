@@ -59,17 +59,18 @@ def end_of(forces: tuple[Matrix, Repellers], config: Config, layout: Layout, **m
     law=st.sampled_from(["radial", "elementwise"]),
     updates=st.sampled_from(["simultaneous", "alternating", "stochastic"]),
     rescale=st.booleans(),
+    repel_above=st.sampled_from([0.0, 0.97]),  # 0.97: in the first iteration only
     layout=st.sampled_from(LAYOUTS[1:]),
     seed=st.integers(0, 2**32),
 )
 def test_every_layout_gives_the_bits_of_complete_rows(
     particles: int, wanted: int, dimensions: int, law: str, updates: str, rescale: bool,
-    layout: Layout, seed: int,
+    repel_above: float, layout: Layout, seed: int,
 ) -> None:  # fmt: skip
     forces = random_forces(particles, wanted, seed)
     config = Config(
         dimensions=dimensions, repulsion=law, updates=updates, rescale=rescale, omega=0.01,
-        max_iterations=3, epsilon=0, seed=seed, threads=2,
+        repel_above=repel_above, max_iterations=3, epsilon=0, seed=seed, threads=2,
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(quarters, "SPRINGS_AT_ONCE", 1000)

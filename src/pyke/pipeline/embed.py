@@ -54,7 +54,7 @@ def embed(
           written as in a TSV file: `<iri>` or a bare name, `_:blank`, `"literal"`;
         - `(ids, terms)`: an (n, 3) array of positions in a list of strings.
     preset
-        "default", "paper" or "fast".
+        "default", "paper", "fast" or "clusters".
     progress
         Receives stages and iterations.
     **parameters

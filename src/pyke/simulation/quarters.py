@@ -21,7 +21,7 @@ from pyke.core.scratch import Scratch, ScratchFile
 from pyke.simulation import _quarters
 from pyke.simulation.forces import System
 from pyke.simulation.layouts import QUARTERS
-from pyke.simulation.rows import bounds_of, rescale
+from pyke.simulation.rows import at_energy, bounds_of, rescale
 
 ROWS_AT_ONCE = 1 << 16  # complete rows, of positions that are read or written
 SPRINGS_AT_ONCE = 1 << 22  # read from a scratch file
@@ -153,12 +153,13 @@ class QuarterCloud:
     ) -> None:
         self._system, self._springs, self.positions = system, springs, quarters
         self._move, self._threads = _MOVES[config.repulsion], config.threads
+        self._repel_above = config.repel_above
         self._squares = np.empty(system.members.shape, np.float32)
         self._moved = np.zeros(len(system.moves), np.float32)
 
     def step(self, moves: NDArray[np.bool_], energy: float) -> NDArray[np.float64]:
         """Move particles at the same time; J and displacement of each block."""
-        system = self._system._replace(moves=moves)
+        system = at_energy(self._system._replace(moves=moves), energy, self._repel_above)
         self._find_squares(system)
         for number in range(QUARTERS):
             move = partial(self._move_blocks, np.float32(energy), self.positions.load(number))

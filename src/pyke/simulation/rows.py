@@ -41,6 +41,7 @@ def step(
     system: forces.System, config: Config, energy: float, positions: Floats, following: Floats
 ) -> NDArray[np.float64]:
     """Move particles at the same time; return J before the move and the displacement by block."""
+    system = at_energy(system, energy, config.repel_above)
     blocks = len(system.pool_offsets) - 1
     sums = np.zeros((blocks, 2), np.float64)
     move = _STEPS[config.repulsion]
@@ -50,6 +51,11 @@ def step(
         lambda begin, end: move(system, np.float32(energy), begin, end, positions, following, sums),
     )
     return sums
+
+
+def at_energy(system: forces.System, energy: float, repel_above: float) -> forces.System:
+    """The system at an energy: particles do not repel each other below a limit."""
+    return system._replace(omega=np.float32(0)) if energy < repel_above else system
 
 
 def bounds_of(positions: Floats) -> Floats:
