@@ -33,12 +33,25 @@ def test_a_table_fits_80_columns_in_a_pipe(
     assert sum(line.count("word") for line in lines) == 120
 
 
-def test_an_iri_stays_in_one_piece(
+def test_an_iri_that_does_not_fit_beside_the_others_has_its_own_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    lines = printed(capsys, ("distance", "term"), [("0.1", IRI)], right=(0,))
-    assert lines[2] == f"     0.1  {IRI}"
+    rows = [("0.1", "Anna and Bert", "http://e.com/anna-and-bert"), ("0.2", "", "http://e.com/c")]
+    lines = printed(capsys, ("distance", "label", "term"), rows, right=(0,), bold={(1, 2)})
+    assert lines[:2] == ["distance  label", "          term"]
+    assert lines[3:5] == ["     0.1  Anna and Bert", "          http://e.com/anna-and-bert"]
+    assert lines[5:7] == ["     0.2", "          http://e.com/c"]
+    assert max(map(len, lines)) <= 40
+
+
+def test_an_iri_longer_than_the_terminal_stays_in_one_piece(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    rows = [("0.1", IRI), ("0.2", "http://e.com/c")]
+    lines = printed(capsys, ("distance", "term"), rows, right=(0,))
+    assert lines[2:5] == ["     0.1", IRI, "     0.2  http://e.com/c"]
     assert len(lines[1]) < 40, "the line below the header is as wide as the terminal at most"
 
 
@@ -54,7 +67,7 @@ def test_wide_characters_are_aligned(capsys: pytest.CaptureFixture[str]) -> None
 
 @given(rows=st.lists(st.tuples(st.text(max_size=60), st.text(max_size=60)), max_size=5))
 def test_every_word_of_every_cell_is_printed(rows: list[tuple[str, str]]) -> None:
-    widths = tables._widths(["a", "b"], [list(row) for row in rows], 30)
+    layout = tables._layout(["a", "b"], [list(row) for row in rows], 30)
     for row in rows:
-        text = " ".join(tables._lines(list(row), widths, ()))
+        text = " ".join(tables._lines(list(row), layout, ()))
         assert all(word in text for cell in row for word in cell.split())

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import unicodedata
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import typer
 
@@ -16,8 +17,6 @@ from pyke.core.text import printable
 
 DEFAULT_WIDTH = 80  # in files and pipes
 MIN_WIDTH = 12  # of a column that is wrapped
-
-Cell = tuple[str, str]  # text, and its style
 
 
 def is_terminal() -> bool:
@@ -43,20 +42,20 @@ def print_table(
     """Print rows of text under a header; columns in `right` are aligned to the right.
 
     Long text wraps at spaces. A word longer than its column, such as an IRI, stays in one piece:
-    put such a column last.
+    put such a column last. If it does not fit beside the others, its cells are on lines of their
+    own.
     """
     header = [_shown(column) for column in columns]
     cells = [[_shown(cell) for cell in row] for row in rows]
-    widths = _widths(header, cells, width())
-    gap = 2 if _total(widths, 2) <= width() or _total(widths, 1) > width() else 1
+    layout = _layout(header, cells, width())
     if title:
         echo(printable(title), bold=True)
-    for line in _lines(header, widths, right, gap=gap):
+    for line in _lines(header, layout, right):
         echo(line, bold=True)
-    echo("─" * min(width() - 1, _total(widths, gap)), dim=True)
+    echo("─" * min(width() - 1, layout.total), dim=True)
     for number, row in enumerate(cells):
         is_bold = {column for line, column in bold if line == number}
-        for line in _lines(row, widths, right, is_bold, gap):
+        for line in _lines(row, layout, right, is_bold):
             echo(line)
     echo("")
 
@@ -66,24 +65,48 @@ def _shown(text: str) -> str:
     return encodable(printable(text))
 
 
-def _widths(header: list[str], cells: list[list[str]], limit: int) -> list[int]:
-    """Widths of the columns: as their content needs, less where the table would be too wide."""
+@dataclass(frozen=True)
+class _Layout:
+    """Where the cells of a table are."""
+
+    widths: list[int]  # of the columns
+    gap: int  # spaces between columns
+    indent: int | None = None  # of the last column, if its cells are on lines of their own
+
+    @property
+    def total(self) -> int:
+        """Columns of the terminal that the table takes."""
+        if self.indent is None:
+            return _total(self.widths, self.gap)
+        return max(_total(self.widths[:-1], self.gap), self.indent + self.widths[-1])
+
+
+def _layout(header: list[str], cells: list[list[str]], limit: int) -> _Layout:
+    """The layout of a table that is at most as wide as the limit, if this is possible."""
+    # A word that is longer than a line fits nowhere, and must not change the layout.
+    cells = [[*row[:-1], row[-1] if _longest_word([row[-1]]) <= limit else ""] for row in cells]
     content = [max([_length(row[i]) for row in cells], default=0) for i in range(len(header))]
-    widths = [max(_length(text), needed) for text, needed in zip(header, content, strict=True)]
-    words = [_longest_word([text]) for text in header]
+    words = [_longest_word([row[i] for row in cells]) for i in range(len(header))]
+    headers = [_longest_word([text]) for text in header]
+    whole = [max(pair) for pair in zip(headers, content, strict=True)]
+    is_text = words[-1] < content[-1]  # the last column can be wrapped, unlike IRIs
+    if len(header) > 1 and not is_text and _total(whole, 1) > limit:
+        others = _layout(header[:-1], [row[:-1] for row in cells], limit)
+        below = _total([*others.widths[:-1], 0], others.gap)
+        last = max(_length(header[-1]), content[-1])
+        return _Layout([*others.widths, last], others.gap, max(0, min(below, limit - last)))
     smallest = [
-        max(word, min(needed, max(MIN_WIDTH, _longest_word([row[i] for row in cells]))))
-        for i, (word, needed) in enumerate(zip(words, content, strict=True))
+        max(word, min(needed, max(MIN_WIDTH, longest)))
+        for word, needed, longest in zip(headers, content, words, strict=True)
     ]
-    if _total([*widths[:-1], smallest[-1]], 1) > limit >= _total(widths[:-1], 1):
-        return widths  # the last column is too wide for any table: leave the others as they are
+    widths = [max(_length(text), needed) for text, needed in zip(header, content, strict=True)]
     while _total(widths, 1) > limit:
         room = [w - s for w, s in zip(widths, smallest, strict=True)]
         widest = max(range(len(widths)), key=lambda i: (room[i] > 0, widths[i]))
         if room[widest] <= 0:
             break
         widths[widest] -= 1
-    return widths
+    return _Layout(widths, 1 if _total(widths, 1) <= limit < _total(widths, 2) else 2)
 
 
 def _total(widths: list[int], gap: int) -> int:
@@ -105,13 +128,16 @@ def _length(text: str) -> int:
 
 
 def _lines(
-    row: list[str],
-    widths: list[int],
-    right: Collection[int],
-    bold: Collection[int] = (),
-    gap: int = 2,
+    row: list[str], layout: _Layout, right: Collection[int], bold: Collection[int] = ()
 ) -> list[str]:
     """A row as one or more lines."""
+    widths, gap = layout.widths, layout.gap
+    if layout.indent is not None or _longest_word([row[-1]]) > widths[-1]:
+        *others, last = row
+        styled = typer.style(last, bold=True) if len(others) in bold and last else last
+        below = " " * (layout.indent or 0) + styled
+        above = _lines(others, _Layout(widths[:-1], gap), right, bold) if others else []
+        return [*above, below] if last else above
     wrapped = [_wrap(text, size) for text, size in zip(row, widths, strict=True)]
     lines = []
     for number in range(max(map(len, wrapped))):
