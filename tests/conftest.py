@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYSTOW_HOME"] = os.path.join(tempfile.gettempdir(), "pyke-tests-pystow")
     if config.pluginmanager.hasplugin("_cov"):
         # Python 3.11 ends a new thread at once if coverage installs its trace function there while
-        # another thread is in the audit hook of the same call. So threads do not preempt each other.
+        # another thread is in the audit hook of the same call. So no thread preempts another.
         sys.setswitchinterval(10.0)
 
 

@@ -39,7 +39,7 @@ def test_it_shows_what_was_measured_what_is_offered_and_why_not(pyke: Command, o
         "lives",
         "Predicates without facts",
         "fewer than 10 subjects",
-        "nobody lacks it",
+        "no similar entity lacks it",
         "measured on withheld facts",
         "Predicted 3 facts.",
     ):
@@ -57,7 +57,7 @@ def test_it_writes_the_facts_of_python_and_counts_skipped_ones(
         (f.term, f.predicate, f.object) for f in found if not f.term.startswith("_:")
     }
     assert found.not_in_rdf == 1
-    assert "1 facts were skipped: RDF files cannot name" in run.stdout
+    assert "1 fact was skipped: RDF files cannot name" in run.stdout
     again = pyke("complete", out, "-o", target)
     assert again.returncode == 73, "it does not replace a file, and says so before the work"
 
@@ -92,7 +92,7 @@ def test_it_explains_and_suggests(pyke: Command, out: Path) -> None:
     [
         (("--predicates", "livez"), 66, "no triple has the predicate 'livez'"),
         (("--predicates", "rdf:type"), 2, "states types"),
-        (("--predicates", "twin"), 65, "fewer than 10 subjects"),
+        (("--predicates", "twin"), 65, "completed: fewer than 10 subjects (twin)"),
         (("--min-confidence", "2"), 2, "--min-confidence is 2"),
         (("--min-confidence", "0.5", "--precision", "0.5"), 2, "either"),
         (("--explain", "p1", "--suggest", "p1"), 2, "either"),

@@ -88,8 +88,8 @@ def test_it_writes_the_predictions_of_python_and_counts_skipped_ones(
     assert {(quad.subject.value, quad.object.value) for quad in quads} == {
         (p.term, p.type) for p in found if not p.term.startswith("_:")
     }
-    assert found.not_in_rdf > 0
-    assert f"{found.not_in_rdf} predictions were skipped: RDF files cannot name" in run.stdout
+    assert found.not_in_rdf == 1
+    assert "1 type was skipped: RDF files cannot name" in run.stdout
     assert "found.nt" in run.stdout
 
 
@@ -296,6 +296,18 @@ def test_a_graph_without_usable_types_is_refused(
     run = pyke("types", tmp_path / "out", "--mu", "1")
     assert run.returncode == 65
     assert told in run.stderr
+
+
+def test_it_shows_no_precision_if_none_was_measured(pyke: Command, tmp_path: Path) -> None:
+    types = f"<e:a> {TYPE} <e:A> .\n<e:b> {TYPE} <e:B> .\n"
+    (tmp_path / "graph.nt").write_text(types + "<e:a> <e:p> <e:o> .\n<e:b> <e:p> <e:o> .\n")
+    package.embed(tmp_path / "graph.nt", dimensions=3).save(tmp_path / "out")
+    run = pyke("types", tmp_path / "out", "--mu", "1")
+    assert run.returncode == 0, run.stderr
+    assert "How often predictions are correct" not in run.stdout
+    assert "no typed subjects: … → p" in run.stdout
+    run = pyke("types", tmp_path / "out", "--mu", "1", "--explain", "e:a")
+    assert "not measured" in run.stdout
 
 
 def test_the_running_example_works(pyke: Command, tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ COMMANDS = {
     USE: {
         "nearest": "Find the nearest neighbours of terms, or write those of many terms to a table.",
         "types": "Predict missing types, each with a measured confidence, and write them as RDF.",
-        "complete": "Predict facts that entities lack though their like have them, and write them "
-        "as RDF.",
+        "complete": "Predict facts that entities lack but similar entities have, and write them as "
+        "RDF.",
         "cluster": "Find clusters of similar terms and describe them; predicates and classes are "
         "excluded.",
         "plot": "Draw a map of an embedding, coloured by type: a figure, a web page or an "

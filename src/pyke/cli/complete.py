@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.names import context_text, short_names
+from pyke.cli.names import short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
+from pyke.cli.predictions import labels_in, measured, show_neighbours, summary
 from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ _Explain = Annotated[
 ]
 _Suggest = Annotated[
     str | None,
-    typer.Option(metavar="TERM", help="List the predicates that a term lacks and its like have."),
+    typer.Option(
+        metavar="TERM", help="List the predicates that a term lacks but similar terms have."
+    ),
 ]
 _Exact = Annotated[bool, typer.Option("--exact", help="Exact neighbours, also on large graphs.")]
 
@@ -70,7 +73,7 @@ def complete(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict facts that entities lack though their like have them, and write them as RDF."""
+    """Predict facts that entities lack but similar entities have, and write them as RDF."""
     from pyke.embedding.embedding import load
     from pyke.embedding.lookup import parse_prefixes
     from pyke.errors import UsageError
@@ -121,7 +124,7 @@ def complete(
 
 
 def _written(embedding: Embedding, term: int) -> str:
-    """A term so that it is found again, whatever its name."""
+    """The name of a term that only this term has."""
     text = embedding.terms[term]
     return text if text.startswith("_:") else f"<{text}>"
 
@@ -141,19 +144,21 @@ def _show(found: Facts, output: Path | None) -> None:
         for one in offered
     ]
     title = f"Facts with a confidence of {found.min_confidence:.2f} and more"
-    columns = ("predicate", "lack it", "precision", "recall", "facts")
+    columns = ("predicate", "missing", "precision", "recall", "facts")
     _print_some(columns, rows, right=(1, 2, 3, 4), title=title)
-    terminal.say(
-        "lack it: entities without the predicate, though their like have it. Precision and recall "
-        "were measured on withheld facts. Whether an entity has any object cannot be measured.\n",
-        dim=True,
-    )
+    if rows:
+        terminal.say(
+            "missing: entities that lack the predicate, while similar entities have it. Precision "
+            "and recall were measured on withheld facts. Whether an entity should have the "
+            "predicate at all cannot be measured.\n",
+            dim=True,
+        )
     others = [
         (names[one.predicate], f"{one.subjects:,}", f"{one.lacking:,}", str(one.reason))
         for one in every
         if not one.facts
     ]
-    headers = ("predicate", "subjects", "lack it", "reason")
+    headers = ("predicate", "subjects", "missing", "reason")
     _print_some(headers, others, right=(1, 2), title="Predicates without facts")
     for line in _sentences(found, output):
         terminal.say(line)
@@ -174,23 +179,10 @@ def _share(value: float | None) -> str:
 
 
 def _sentences(found: Facts, output: Path | None) -> list[str]:
-    from pyke.use.types.write import syntax_of
-
-    skipped = found.not_in_rdf if output and syntax_of(output) else 0
-    what = f"{len(found) - skipped:,} facts"
-    to_file = output and str(output) != "-"
-    line = f"Wrote {what} to {output}." if to_file else f"Predicted {what}."
-    line += f" {found.entities:,} entities were examined."
-    if len(found):
-        line += f" Expected precision: {found.expected_right:.1%}."
-    else:
-        line += " No fact reached the confidence."
-    lines = [line]
-    if skipped:
-        lines.append(
-            f"{skipped:,} facts were skipped: RDF files cannot name their blank nodes or "
-            "invalid IRIs. A table has them all."
-        )
+    are = "entity was" if found.entities == 1 else "entities were"
+    lines = summary(found, output, "fact", f"{found.entities:,} {are}")
+    if not len(found):
+        lines[0] += " No fact reached the confidence."
     return lines
 
 
@@ -214,7 +206,9 @@ def _suggest(
         for one in found.predicates
     ]
     title = "Predicates that it lacks"
-    print_table(("predicate", "its like have it", "likelihood"), rows, right=(1, 2), title=title)
+    print_table(
+        ("predicate", "similar entities with it", "likelihood"), rows, right=(1, 2), title=title
+    )
     terminal.say(
         "likelihood: the measured share of entities with such neighbours that have the predicate "
         "in the graph.",
@@ -240,7 +234,7 @@ def _explain(
         terminal.print_json([one.as_dict() for one in found])
         return
     if not found:
-        terminal.say("No prediction: it lacks no predicate that its like have.")
+        terminal.say("No prediction: it has all predicates that similar entities have.")
     for one in found:
         _show_explanation(one)
 
@@ -250,7 +244,7 @@ def _show_explanation(found: FactExplanation) -> None:
     terminal.say(f"{found.label or ''} <{found.term}> {names[found.predicate]}\n".strip())
     if found.likelihood is not None:
         terminal.say(
-            f"{found.likelihood:.1%} of the entities like it have {names[found.predicate]}."
+            f"{found.likelihood:.1%} of the entities similar to it have {names[found.predicate]}."
         )
     candidates = [
         (
@@ -258,28 +252,21 @@ def _show_explanation(found: FactExplanation) -> None:
             f"{one.votes} of {len(found.voters)}",
             "" if one.link is None else f"{_link(one, names)} ({one.link.strength:.3f})",
             f"{one.confidence:.3f}",
-            "stated in the graph" if one.stated else _measured(one),
+            "stated in the graph"
+            if one.stated
+            else measured(one.alike, "same object", "same predicate", "all"),
         )
         for one in found.candidates[:SHOWN_CANDIDATES]
     ]
-    headers = ("object", "votes", "link (strength)", "confidence", "correct among such predictions")
+    headers = (
+        "object",
+        "votes",
+        "link (strength)",
+        "confidence",
+        "correct among similar predictions",
+    )
     print_table(headers, candidates, right=(1, 3), title="Objects")
-    voters = [
-        (
-            names[one.term],
-            f"{one.distance:.3f}",
-            f"{one.weight:.3f}",
-            str(one.shared),
-            ", ".join(names[object_] for object_ in one.types),
-        )
-        for one in found.voters
-    ]
-    headers = ("neighbour", "distance", "weight", "shared", "objects")
-    title = "Nearest subjects; those that share a predicate on the same side vote"
-    print_table(headers, voters, right=(1, 2, 3), title=title)
-    shared = [(context_text(one, names), str(one.voters), f"{one.terms:,}") for one in found.shared]
-    title = "What it shares with them, the most specific first"
-    print_table(("shared", "neighbours", "terms that have it"), shared, right=(1, 2), title=title)
+    show_neighbours(found, names, "subjects", "objects")
 
 
 def _link(candidate: Candidate, names: Mapping[str, str]) -> str:
@@ -290,20 +277,8 @@ def _link(candidate: Candidate, names: Mapping[str, str]) -> str:
     return f"{name} → it" if link.is_subject else f"it → {name}"
 
 
-def _measured(candidate: Candidate) -> str:
-    """Measured predictions that the confidence comes from, the most similar ones first."""
-    object_, predicate, every = (
-        f"{one.right:,} of {one.made:,}" for one in reversed(candidate.alike)
-    )
-    return f"{object_} same object; {predicate} same predicate; {every} all"
-
-
 def _names_in(found: FactExplanation) -> dict[str, str]:
     """Short names of all terms in an explanation."""
-    labels: dict[str, str | None] = {one: None for voter in found.voters for one in voter.types}
-    labels |= {one.object: one.label for one in found.candidates}
-    labels |= {one.term: one.label for one in found.voters}
-    labels |= {one.other: one.label for one in found.shared if one.other is not None}
+    labels = labels_in(found) | {one.object: one.label for one in found.candidates}
     labels |= {one.link.predicate: None for one in found.candidates if one.link}
-    labels |= {one.predicate: None for one in found.shared}
     return short_names(labels | {found.predicate: found.predicate_label})

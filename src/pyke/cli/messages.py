@@ -1,4 +1,4 @@
-"""Messages of the library, in the words of the command line."""
+"""Words of the command line: messages of the library, and numbers with nouns."""
 
 from __future__ import annotations
 
@@ -28,6 +28,17 @@ def as_options(message: str) -> str:
     '--k is 0. Use --on-error skip or --force.'
     """
     return _PARAMETER.sub(_as_option, message)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural unless the number is 1.
+
+    Examples
+    --------
+    >>> counted(1, "fact"), counted(2000, "fact")
+    ('1 fact', '2,000 facts')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _as_option(match: re.Match[str]) -> str:

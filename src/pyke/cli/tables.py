@@ -47,7 +47,7 @@ def print_table(
     """
     header = [_shown(column) for column in columns]
     cells = [[_shown(cell) for cell in row] for row in rows]
-    layout = _layout(header, cells, width())
+    layout = _layout(header, cells, width(), right)
     if title:
         echo(printable(title), bold=True)
     for line in _lines(header, layout, right):
@@ -81,7 +81,9 @@ class _Layout:
         return max(_total(self.widths[:-1], self.gap), self.indent + self.widths[-1])
 
 
-def _layout(header: list[str], cells: list[list[str]], limit: int) -> _Layout:
+def _layout(
+    header: list[str], cells: list[list[str]], limit: int, right: Collection[int] = ()
+) -> _Layout:
     """The layout of a table that is at most as wide as the limit, if this is possible."""
     # A word that is longer than a line fits nowhere, and must not change the layout.
     cells = [[*row[:-1], row[-1] if _longest_word([row[-1]]) <= limit else ""] for row in cells]
@@ -92,7 +94,8 @@ def _layout(header: list[str], cells: list[list[str]], limit: int) -> _Layout:
     is_text = words[-1] < content[-1]  # the last column can be wrapped, unlike IRIs
     if len(header) > 1 and not is_text and _total(whole, 1) > limit:
         others = _layout(header[:-1], [row[:-1] for row in cells], limit)
-        below = _total([*others.widths[:-1], 0], others.gap)
+        texts = [i for i in range(1, len(header) - 1) if i not in right]
+        below = _total([*others.widths[: texts[-1]], 0], others.gap) if texts else 2
         last = max(_length(header[-1]), content[-1])
         return _Layout([*others.widths, last], others.gap, max(0, min(below, limit - last)))
     smallest = [

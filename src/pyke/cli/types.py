@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyke.cli import terminal
-from pyke.cli.names import context_text, short_names
+from pyke.cli.messages import counted
+from pyke.cli.names import short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
+from pyke.cli.predictions import labels_in, measured, show_neighbours, summary
 from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
     from pyke.embedding.embedding import Embedding
-    from pyke.use.types.explain import Explanation, Vote
+    from pyke.use.types.explain import Explanation
     from pyke.use.types.predictions import Predictions, Unmeasured
 
 SHOWN_CLASSES = 20
@@ -132,7 +134,8 @@ def types(
 def _show(found: Predictions, output: Path | None) -> None:
     from pyke.use.types.report import reliability_table
 
-    terminal.show_tables([reliability_table(found.calibration)])
+    if found.calibration.measured.subjects:
+        terminal.show_tables([reliability_table(found.calibration)])
     classes = found.by_class()
     labels = {one.type: one.label for one in classes}
     names = short_names(labels | {one.example: one.example_label for one in classes})
@@ -161,7 +164,8 @@ def _show_not_measured(found: Predictions) -> None:
     if len(groups) > SHOWN_GROUPS:
         rest = groups[SHOWN_GROUPS:]
         terms = sum(one.terms for one in rest)
-        rows.append((f"{terms:,}", f"{len(rest):,} other reasons", rest[0].example))
+        other = "another reason" if len(rest) == 1 else f"{len(rest):,} other reasons"
+        rows.append((f"{terms:,}", other, rest[0].example))
     if rows:
         title = "Not measured: unlike all typed subjects. --unmeasured predicts them if it can."
         print_table(("terms", "reason", "example"), rows, right=(0,), title=title)
@@ -177,23 +181,10 @@ def _reason(group: Unmeasured, names: Mapping[str, str]) -> str:
 
 
 def _sentences(found: Predictions, output: Path | None) -> list[str]:
-    from pyke.use.types.write import syntax_of
-
-    skipped = found.not_in_rdf if output and syntax_of(output) else 0
-    what = f"{len(found) - skipped:,} types"
-    to_file = output and str(output) != "-"
-    line = f"Wrote {what} to {output}." if to_file else f"Predicted {what}."
-    line += f" {found.asked:,} subjects were examined."
-    if len(found):
-        line += f" Expected precision: {found.expected_right:.1%}."
-    elif found.asked > found.without_voters:
-        line += " No prediction reached the confidence."
-    lines = [line]
-    if skipped:
-        lines.append(
-            f"{skipped:,} predictions were skipped: RDF files cannot name their blank nodes or "
-            "invalid IRIs. A table has them all."
-        )
+    examined = f"{counted(found.asked, 'subject')} {'was' if found.asked == 1 else 'were'}"
+    lines = summary(found, output, "type", examined)
+    if not len(found) and found.asked > found.without_voters:
+        lines[0] += " No prediction reached the confidence."
     if found.of_typed:
         lines.append(
             f"{found.of_typed:,} predictions are for subjects that already have a type; "
@@ -236,31 +227,17 @@ def _show_explanation(found: Explanation) -> None:
             f"{vote.votes} of {len(found.voters)}",
             f"{vote.share:.3f}",
             f"{vote.confidence:.3f}",
-            "stated in the graph" if vote.stated else _measured(vote),
+            "stated in the graph"
+            if vote.stated
+            else measured(vote.alike, "same kind", "same class", "all"),
         )
         for vote in found.votes
     ]
-    headers = ("type", "votes", "share", "confidence", "correct among predictions like it")
+    headers = ("type", "votes", "share", "confidence", "correct among similar predictions")
     print_table(headers, votes, right=(1, 2, 3), title="Votes")
     if found.status != "measured":
         terminal.say(f"{_NOT_MEASURED[found.status]}, so the confidence was not measured for it.\n")
-    voters = [
-        (
-            names[one.term],
-            f"{one.distance:.3f}",
-            f"{one.weight:.3f}",
-            str(one.shared),
-            ", ".join(names[kind] for kind in one.types),
-        )
-        for one in found.voters
-    ]
-    title = "Nearest typed neighbours; those that share a predicate on the same side vote"
-    headers = ("neighbour", "distance", "weight", "shared", "types")
-    print_table(headers, voters, right=(1, 2, 3), title=title)
-    shared = [(context_text(one, names), str(one.voters), f"{one.terms:,}") for one in found.shared]
-    columns = ("shared", "neighbours", "terms that have it")
-    title = "What it shares with them, the most specific first"
-    print_table(columns, shared, right=(1, 2), title=title)
+    show_neighbours(found, names, "typed neighbours", "types")
 
 
 _NO_SHARED_ROLE = "none of its nearest neighbours shares a predicate with it."
@@ -271,16 +248,6 @@ _NOT_MEASURED = {
 }
 
 
-def _measured(vote: Vote) -> str:
-    """Measured predictions that the confidence comes from, the most similar ones first."""
-    kind, class_, every = (f"{one.right:,} of {one.made:,}" for one in reversed(vote.alike))
-    return f"{kind} same kind; {class_} same class; {every} all"
-
-
 def _names_in(found: Explanation) -> dict[str, str]:
     """Short names of all terms in an explanation."""
-    labels: dict[str, str | None] = {kind: None for one in found.voters for kind in one.types}
-    labels |= {vote.type: vote.label for vote in found.votes}
-    labels |= {one.term: one.label for one in found.voters}
-    labels |= {one.other: one.label for one in found.shared if one.other is not None}
-    return short_names(labels | {one.predicate: None for one in found.shared})
+    return short_names(labels_in(found) | {vote.type: vote.label for vote in found.votes})

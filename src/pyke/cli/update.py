@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from pyke.cli import terminal
+from pyke.cli.messages import counted
 from pyke.cli.options import (
     AsJson,
     Directory,
@@ -62,25 +63,19 @@ def update(
 def _sentences(change: dict[str, Any]) -> list[str]:
     removed = f", removed {change['removed']:,}" if change["inputs"][1] else ""
     moved = change["placed_terms"] - change["new_terms"]
-    added = f"Added {_counted(change['added'], 'triple')}{removed}."
-    placed = (
-        f"{_counted(change['new_terms'], 'new term')}, {_counted(moved, 'existing term')} moved"
-    )
+    added = f"Added {counted(change['added'], 'triple')}{removed}."
+    placed = f"{counted(change['new_terms'], 'new term')}, {counted(moved, 'existing term')} moved"
     lines = [f"{added} {placed}, {change['seconds']:.1f} s."]
     if number := change["not_found"]:
         lines.append(
-            f"{_counted(number, 'statement')} to remove: not found in the graph. "
+            f"Not found in the graph: {counted(number, 'statement')} to remove. "
             "Statements with blank nodes or literals cannot be removed."
         )
     if number := change["adrift"]:
         lines.append(
-            f"{_counted(number, 'new term')} without any link to existing terms: "
+            f"{counted(number, 'new term')} without any link to existing terms: "
             "their positions are random until you embed the graph again."
         )
     if number := change["errors"]:
-        lines.append(f"Skipped {_counted(number, 'invalid line')}. The first ones:")
+        lines.append(f"Skipped {counted(number, 'invalid line')}. The first ones:")
     return lines
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -70,7 +70,7 @@ def ordered_map(
 ) -> Iterator[Result]:
     """Yield work(item) for all items in their order, computed on several threads.
 
-    At most `depth` items are in work at a time; the default is one per thread and one more.
+    At most `depth` items are computed at a time; the default is one per thread and one more.
     """
     pending: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="pyke-work")

@@ -209,8 +209,8 @@ class Embedding(TermVectors):
     ) -> Drawn:
         """Draw a map to .png, .svg, .pdf or .html, and return what it shows.
 
-        With `animate`, draw a film of the annealing to .gif, .mp4 or .html. `view` is any field of
-        `pyke.maps.View`, for example three_d=True, only_types=["Person"], sample=5000.
+        With `animate`, draw an animation of the simulation to .gif, .mp4 or .html. `view` is any
+        field of `pyke.maps.View`, for example three_d=True, only_types=["Person"], sample=5000.
 
         Examples
         --------
@@ -277,7 +277,7 @@ class Embedding(TermVectors):
         return predict_types(self, **options)
 
     def complete(self, predicates: Sequence[str] | None = None, **options: Any) -> Facts:
-        """Predict facts that entities lack though their like have them, each with a confidence.
+        """Predict facts that entities lack but similar entities have, each with a confidence.
 
         The graph is embedded twice more. `options` are those of
         `pyke.use.facts.complete.complete`: mu, min_confidence, precision, exact, threads, progress.
@@ -297,7 +297,7 @@ class Embedding(TermVectors):
         return complete(self, predicates, **options)
 
     def suggest(self, term: str, mu: int | None = None) -> Suggestions:
-        """Suggest predicates that an entity lacks though its like have them.
+        """Suggest predicates that an entity lacks but similar entities have.
 
         The graph is embedded twice more.
 

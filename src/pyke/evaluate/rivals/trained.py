@@ -33,7 +33,7 @@ CHOICE_SHARE = 1 / 3  # of the time limit
 NEGATIVES = 10
 MIN_STEPS, MIN_BATCH, MAX_BATCH = 32, 16, 4096
 EPOCHS, MAX_EPOCHS = 10, 60  # between two scores of a choice; at most
-PATIENCE = 2  # stop after so many scores without a new best one
+PATIENCE = 2  # scores in a row that are not the best so far; then stop
 # Batches are multiples of `batch_size`. Larger ones get as many steps, so they need more epochs.
 LINK_GRID: tuple[dict[str, Any], ...] = (
     {"loss": "default", "learning_rate": 0.01, "batches": 1},

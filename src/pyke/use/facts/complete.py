@@ -1,4 +1,4 @@
-"""Predict missing facts: objects that subjects lack though their like have one."""
+"""Predict missing facts: objects that subjects lack but similar subjects have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyke.use.facts.space import Groups, Space
 from pyke.use.facts.trial import MIN_LIKELIHOOD, Trial, run_trial, withhold
 from pyke.use.types.predictions import check_selection
 
-FUNCTIONAL = 0.95  # share of the subjects with a single object, from which on one is predicted
+FUNCTIONAL = 0.95  # if this share of the subjects has a single object, at most one is predicted
 
 
 def complete(
@@ -34,7 +34,7 @@ def complete(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Facts:
-    """Predict the objects that entities lack though their like have one.
+    """Predict the objects that entities lack but similar entities have.
 
     Parameters
     ----------
@@ -222,11 +222,12 @@ def _judge(
 
 
 def _nothing(embedding: Embedding, graph: Graph, refused: dict[int, Reason]) -> str:
-    """The message if no predicate can be predicted: some of them with their reasons."""
+    """The message if no predicate can be predicted: the reasons with some of their predicates."""
     lookup = embedding.lookup()
-    reasons = [
-        f"{lookup.readable(int(graph.predicates[predicate]))} ({reason})"
-        for predicate, reason in refused.items()
-    ]
-    more = f" and {len(reasons) - MAX_LISTED:,} more" if len(reasons) > MAX_LISTED else ""
-    return f"no objects can be predicted of {', '.join(reasons[:MAX_LISTED])}{more}"
+    parts = []
+    for reason in dict.fromkeys(refused.values()):
+        chosen = [predicate for predicate, why in refused.items() if why is reason]
+        names = [lookup.readable(int(graph.predicates[one])) for one in chosen[:MAX_LISTED]]
+        more = f" and {len(chosen) - MAX_LISTED:,} more" if len(chosen) > MAX_LISTED else ""
+        parts.append(f"{reason} ({', '.join(names)}{more})")
+    return f"no predicate can be completed: {'; '.join(parts)}"

@@ -49,7 +49,7 @@ class Reason(StrEnum):
     LITERALS = "all objects are literals"
     FEW = f"fewer than {MIN_SUBJECTS} subjects"
     DIFFERENT = "all objects are different"
-    NOBODY = "nobody lacks it whose like have it"
+    NOBODY = "no similar entity lacks it"
     UNSURE = "no fact reaches the confidence"
 
 
@@ -76,7 +76,7 @@ class Studied:
     term: int
     predicate: int  # position in `graph.predicates`
     subjects: int
-    asked: int  # entities that lack it though their like have it
+    asked: int  # entities that lack it, while similar entities have it
     functional: bool  # subjects have one object, so that at most one is predicted
     refused: Reason | None
 
@@ -88,7 +88,7 @@ class CompletedPredicate:
     predicate: str
     label: str | None
     subjects: int
-    lacking: int  # entities that lack it though their like have it
+    lacking: int  # entities that lack it, while similar entities have it
     functional: bool
     tested: int  # withheld facts
     precision: float | None  # of the predicted facts with the confidence, on withheld subjects

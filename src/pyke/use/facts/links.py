@@ -17,7 +17,7 @@ from pyke.graph.graph import LITERAL, Graph
 from pyke.graph.roles import OBJECT, SUBJECT, states_type
 
 MIN_STRENGTH = 0.1
-# Failures that are added to the pairs of each link: a link that a few pairs share is no rule.
+# Failures that are added to the pairs of each link: a link that few pairs have is not a rule.
 FAILURES = 2
 
 

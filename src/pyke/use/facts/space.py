@@ -1,6 +1,6 @@
 """An embedded graph, and the two questions that it answers.
 
-- Which predicates does an entity lack that its like have? The nearest entities vote for the
+- Which predicates does an entity lack that similar entities have? The nearest entities vote for the
   predicates that they are subjects of.
 - Which objects has a subject? The nearest subjects of the predicate vote for their objects. All are
   compared without their own objects of this predicate. Terms that another predicate links with the
@@ -107,7 +107,7 @@ class Space:
 
     @cached_property
     def properties(self) -> TypeTable:
-        """The predicates of each entity, as positions in `graph.predicates`; types are none."""
+        """The predicates of each entity but the type predicate: positions in `graph.predicates`."""
         graph, number = self.graph, len(self.graph.predicates)
         counted = ~states_type(graph, self.type_predicate)
         rows = positions(graph.subjects[counted], self.entities)

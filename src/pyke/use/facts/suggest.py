@@ -1,4 +1,4 @@
-"""Suggest properties: predicates that an entity lacks though its like have them."""
+"""Suggest properties: predicates that an entity lacks but similar entities have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Suggestions:
-    """Predicates that an entity lacks though its like have them, the likeliest first."""
+    """Predicates that an entity lacks but similar entities have, the likeliest first."""
 
     term: str
     label: str | None
@@ -61,7 +61,7 @@ def suggest(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Suggestions:
-    """Suggest predicates that an entity lacks though its like have them.
+    """Suggest predicates that an entity lacks but similar entities have.
 
     Parameters
     ----------

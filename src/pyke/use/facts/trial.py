@@ -3,13 +3,13 @@
 A fifth of the subjects of each predicate lose all their objects of it. The remaining graph is
 embedded, and the withheld facts are predicted. Two shares are measured:
 
-- **likelihood**: of all entities whose like have a predicate so often, how many have it? A withheld
+- **likelihood**: of all entities with this many votes for a predicate, how many have it? A withheld
   pair of subject and predicate stands for the five of which it was drawn.
 - **confidence**: of the predicted objects of withheld pairs, how many are correct? Pairs count if
   they are likely at all, as in a prediction.
 
-Both are measured on entities that have the predicate in the graph, or have it not. Nobody can
-measure here which entities lack it in the graph, but have it in the world.
+Both are measured on entities that have or lack the predicate in the graph. Which entities lack it
+in the graph but have it in the world cannot be measured here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pyke.use.facts.space import Groups, Lacking, ObjectVotes, Space
 from pyke.use.types.calibration import Calibration, Like, Measured
 from pyke.use.types.votes import Counts
 
-PARTS = 5  # one of so many subjects of each predicate is withheld
+PARTS = 5  # one of five subjects of each predicate loses its objects
 # Of the score, in the calibration. Most predicted objects of a predicate with many objects get one
 # vote; with 20 bins the best ones share a bin with others, and half as many facts are offered.
 BINS = 60
@@ -51,8 +51,8 @@ class Outcome:
 
     pairs: int = 0  # subjects that lost their objects
     facts: int = 0  # objects that they lost
-    likely: int = 0  # those of the subjects whose like have the predicate
-    others: int = 0  # entities that never had it, though their like have it
+    likely: int = 0  # those of the subjects to which similar entities have the predicate
+    others: int = 0  # entities that never had it, while similar entities have it
     first_right: int = 0  # subjects whose object with the most votes is correct
 
 

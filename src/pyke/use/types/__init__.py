@@ -3,9 +3,9 @@
 Where a predicted type comes from, file by file:
 
 1. `evidence.py`: the graph is embedded without its types, so that typed and untyped terms are
-   compared alike.
+   compared in the same way.
 2. `votes.py`: the nearest typed neighbours of a term vote for their classes.
-3. `kinds.py`: which typed subjects look like the asked terms?
+3. `kinds.py`: which typed subjects look like the queried terms?
 4. `calibration.py`: how often are predictions for these correct? This is the confidence.
 5. `predict.py`: votes and confidence of every term.
 6. `predictions.py`: the result; `write.py` writes it as RDF or as a table.

@@ -1,6 +1,6 @@
 """Confidence: how often are predictions like this one correct?
 
-The types of typed subjects that look like the asked terms (see kinds.py) are predicted from the
+The types of typed subjects that look like the queried terms (see kinds.py) are predicted from the
 other typed subjects, as if they had none. Confidence is the share of correct predictions among
 those that are alike: first of all with a similar share of the votes, then also of the same class,
 then also for terms of the same kind. A level with few predictions is drawn towards the one above.
@@ -226,7 +226,7 @@ def isotonic(
 
 
 def calibrate(voters: Voters, kinds: Kinds, progress: Progress) -> Calibration:
-    """Predict the types of typed subjects that look like the asked terms, and count."""
+    """Predict the types of typed subjects that look like the queried terms, and count."""
     queries = kinds.queries
     progress.stage("calibration", len(queries), "subjects")
     if not len(queries):

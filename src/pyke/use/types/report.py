@@ -45,8 +45,8 @@ def reliability_table(calibration: Calibration) -> Table:
         "recall from here on",
     ]
     note = (
-        f"Measured on {measured.subjects:,} typed subjects that look like the asked terms. Each "
-        "was predicted from the others, with as little evidence as an asked term has."
+        f"Measured on {measured.subjects:,} typed subjects that look like the untyped ones. Each "
+        "was predicted from the others, with as little evidence as an untyped subject has."
     )
     return Table("How often predictions are correct", columns, rows, note)
 

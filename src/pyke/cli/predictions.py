@@ -1,0 +1,73 @@
+"""What both `pyke types` and `pyke complete` print: a summary, and the tables of an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyke.cli.messages import counted
+from pyke.cli.names import context_text
+from pyke.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from pyke.use.facts.explain import FactExplanation
+    from pyke.use.facts.facts import Facts
+    from pyke.use.types.calibration import Like
+    from pyke.use.types.explain import Explanation
+    from pyke.use.types.predictions import Predictions
+
+
+def summary(found: Predictions | Facts, output: Path | None, noun: str, examined: str) -> list[str]:
+    """Sentences about what was predicted, written and skipped."""
+    from pyke.use.types.write import syntax_of
+
+    skipped = found.not_in_rdf if output and syntax_of(output) else 0
+    what = counted(len(found) - skipped, noun)
+    to_file = output and str(output) != "-"
+    line = f"Wrote {what} to {output}." if to_file else f"Predicted {what}."
+    line += f" {examined} examined."
+    if len(found):
+        line += f" Expected precision: {found.expected_right:.1%}."
+    if not skipped:
+        return [line]
+    without = f"{counted(skipped, noun)} {'was' if skipped == 1 else 'were'} skipped"
+    return [line, f"{without}: RDF files cannot name blank nodes or invalid IRIs. Tables can."]
+
+
+def measured(alike: Sequence[Like], *names: str) -> str:
+    """Measured predictions that a confidence comes from, the most similar ones first."""
+    if not any(one.made for one in alike):
+        return "not measured"
+    counts = (f"{one.right:,} of {one.made:,}" for one in reversed(alike))
+    return "; ".join(f"{count} {name}" for count, name in zip(counts, names, strict=True))
+
+
+def show_neighbours(
+    found: Explanation | FactExplanation, names: Mapping[str, str], kind: str, votes_for: str
+) -> None:
+    """Print the neighbours of an explanation, and what they share with the term."""
+    voters = [
+        (
+            names[one.term],
+            f"{one.distance:.3f}",
+            f"{one.weight:.3f}",
+            str(one.shared),
+            ", ".join(names[term] for term in one.types),
+        )
+        for one in found.voters
+    ]
+    title = f"Nearest {kind}; those that share a predicate on the same side vote"
+    headers = ("neighbour", "distance", "weight", "shared", votes_for)
+    print_table(headers, voters, right=(1, 2, 3), title=title)
+    shared = [(context_text(one, names), str(one.voters), f"{one.terms:,}") for one in found.shared]
+    title = "What it shares with them, the most specific first"
+    print_table(("shared", "neighbours", "terms that have it"), shared, right=(1, 2), title=title)
+
+
+def labels_in(found: Explanation | FactExplanation) -> dict[str, str | None]:
+    """Labels of the neighbours of an explanation, and of all terms that they share or vote for."""
+    labels: dict[str, str | None] = {term: None for one in found.voters for term in one.types}
+    labels |= {one.term: one.label for one in found.voters}
+    labels |= {one.other: one.label for one in found.shared if one.other is not None}
+    return labels | {one.predicate: None for one in found.shared}
