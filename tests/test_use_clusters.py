@@ -362,17 +362,11 @@ def test_terms_and_clusters_are_written_as_tables_that_other_programs_read(
 def test_clusters_are_shown_with_the_share_of_noise(
     pyke: Command, out: Path, found: ClusterTable, tmp_path: Path
 ) -> None:
-    shown = pyke(
-        "cluster",
-        out,
-        "-o",
-        tmp_path / "terms.csv",
-        "--min-cluster-size",
-        "10",
-        "--min-samples",
-        "5",
-    ).stdout
-    assert f"{len(found.clusters)} clusters" in shown
+    sizes = ("--min-cluster-size", "10", "--min-samples", "5")
+    shown = pyke("cluster", out, "-o", tmp_path / "terms.csv", *sizes).stdout
+    assert f"Wrote {len(found.clusters)} clusters to {tmp_path / 'terms.csv'}." in shown
+    only_shown = pyke("cluster", out, *sizes).stdout
+    assert f"Found {len(found.clusters)} clusters." in only_shown
     assert f"{found.noise:,} of {len(found.ids):,} terms" in shown
     assert "approximate" not in shown
 
@@ -402,7 +396,6 @@ def test_an_embedding_without_clusters_is_an_error_with_advice(
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ((), 2, "--output"),
         (("-o", "t.xlsx"), 2, ".parquet"),
         (("-o", "-"), 2, "must be files"),
         (("-o", "t.csv", "--summary", "s.txt"), 2, "s.txt"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyke.cli import terminal
+from pyke.cli.messages import counted
 from pyke.cli.options import AsJson, Directory, Force, Threads
 from pyke.cli.tables import print_table
 
@@ -31,15 +32,14 @@ SUMMARY_KINDS = {
 
 
 _Output = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "--output",
         "-o",
-        help="Table of terms to write: .parquet, .csv, .tsv or .jsonl.",
-        show_default=False,
+        help="Write the cluster of each term to a table: .parquet, .csv, .tsv or .jsonl.",
     ),
 ]
-_Summary = Annotated[Path | None, typer.Option(help="Also write a table of the clusters.")]
+_Summary = Annotated[Path | None, typer.Option(help="Write a table of the clusters.")]
 _Typed = Annotated[bool, typer.Option("--typed", help="Only terms that have a type.")]
 _MinClusterSize = Annotated[int, typer.Option(help="Minimum number of members of a cluster.")]
 _MinSamples = Annotated[
@@ -51,7 +51,7 @@ _Exact = Annotated[bool, typer.Option("--exact", help="Exact clusters, also on l
 
 def cluster(
     directory: Directory,
-    output: _Output,
+    output: _Output = None,
     summary: _Summary = None,
     typed: _Typed = False,
     min_cluster_size: _MinClusterSize = 26,
@@ -87,13 +87,14 @@ def cluster(
             f"no cluster found: all {len(found.ids):,} terms are noise. Nothing was written. "
             "Try a lower `min_cluster_size` or `min_samples`."
         )
-    write_table(output, MEMBER_KINDS, _members(embedding, found), force)
+    if output:
+        write_table(output, MEMBER_KINDS, _members(embedding, found), force)
     if summary:
         write_table(summary, SUMMARY_KINDS, [_summary(embedding, found)], force)
     if as_json:
         counts = {"noise": found.noise, "terms": len(found.ids), "exact": found.exact}
         clusters = [asdict(one) for one in found.clusters]
-        terminal.print_json({"output": str(output), **counts, "clusters": clusters})
+        terminal.print_json({"output": output and str(output), **counts, "clusters": clusters})
     else:
         _show(embedding, found, output)
 
@@ -138,7 +139,7 @@ def _shares(trait: Trait) -> str:
     return f"{trait.share:.0%} ({trait.usual:.0%})"
 
 
-def _show(embedding: Embedding, found: ClusterTable, output: Path) -> None:
+def _show(embedding: Embedding, found: ClusterTable, output: Path | None) -> None:
     lookup = embedding.lookup()
     rows = [
         (
@@ -153,7 +154,8 @@ def _show(embedding: Embedding, found: ClusterTable, output: Path) -> None:
     ]
     columns = ("", "size", "cluster", "types", "context", "exemplar")
     print_table(columns, rows, right=(0, 1, 4))
-    terminal.say(f"Wrote {len(found.clusters):,} clusters to {output}.")
+    number = counted(len(found.clusters), "cluster")
+    terminal.say(f"Wrote {number} to {output}." if output else f"Found {number}.")
     share = found.noise / len(found.ids)
     terminal.say(f"{found.noise:,} of {len(found.ids):,} terms ({share:.0%}) are noise.")
     terminal.say(
