@@ -315,8 +315,8 @@ def test_tables_contain_all_predictions_with_labels_and_blank_nodes(
 def test_several_blocks_are_written_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyke.use.types.predictions.PREDICTIONS_AT_ONCE", 2)
-    monkeypatch.setattr("pyke.use.types.write.PREDICTIONS_AT_ONCE", 2)
+    monkeypatch.setattr("pyke.use.types.rows.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("pyke.use.types.write.STATEMENTS_AT_ONCE", 2)
     found = predictions()
     found.write(tmp_path / "out.jsonl")
     found.write(tmp_path / "out.nt")
@@ -363,7 +363,7 @@ def test_an_existing_file_is_replaced_only_with_force(tmp_path: Path, name: str)
 def test_an_unknown_extension_is_refused_and_the_known_ones_are_listed(
     tmp_path: Path, name: str
 ) -> None:
-    with pytest.raises(UsageError, match=r"\.parquet.*as RDF, \.nt, \.ttl, \.trig"):
+    with pytest.raises(UsageError, match=r"\.parquet.*RDF are \.nt, \.ttl, \.trig\."):
         check_target(tmp_path / name, False)
 
 

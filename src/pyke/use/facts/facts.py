@@ -7,21 +7,19 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
-from pyke.core.notebook import data_frame, html_table
+from pyke.core.notebook import html_table
 from pyke.embedding.embedding import Embedding
 from pyke.embedding.lookup import texts_at
 from pyke.use.facts.trial import Outcome, Trial
-from pyke.use.types.predictions import PREDICTIONS_AT_ONCE, SHOWN, check_selection, threshold
+from pyke.use.types.predictions import SHOWN, check_selection, threshold
+from pyke.use.types.rows import PredictedRows
 from pyke.use.types.write import Statement, can_be_named, write_statements
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MIN_SUBJECTS = 10  # of a predicate that can be predicted
 _COLUMNS = {
@@ -99,7 +97,7 @@ class CompletedPredicate:
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class Facts(PredictedRows[Fact]):
     """Predicted facts, by subject, predicate and descending confidence."""
 
     embedding: Embedding
@@ -115,15 +113,6 @@ class Facts:
     entities: int  # that were examined
     studied: tuple[Studied, ...]
     trial: Trial
-
-    def __len__(self) -> int:
-        return len(self.subjects)
-
-    def __iter__(self) -> Iterator[Fact]:
-        return self.rows(np.arange(len(self)))
-
-    def __getitem__(self, at: int) -> Fact:
-        return next(self.rows(np.array([range(len(self))[at]])))
 
     def __repr__(self) -> str:
         expected = f"; {self.expected_right:.1%} are expected to be correct" if len(self) else ""
@@ -148,27 +137,7 @@ class Facts:
         headers = ["term", "predicate", "object", "votes", "confidence", "likelihood"]
         return html_table(headers, rows, title=repr(self), more=len(self) - SHOWN)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each fact.
-
-        The columns are those of a Fact: term, label, predicate, object, object_label, votes, share,
-        link, confidence and likelihood.
-        """
-        return data_frame(self._columns(np.arange(len(self))))
-
-    def rows(self, chosen: NDArray[np.integer]) -> Iterator[Fact]:
-        """Facts at some positions, in this order."""
-        for block in self.blocks(chosen):
-            for row in zip(*block.values(), strict=True):
-                yield Fact(*row)
-
-    def blocks(self, chosen: NDArray[np.integer] | None = None) -> Iterator[dict[str, list[Any]]]:
-        """Columns of many facts at a time, named as the fields of a Fact."""
-        chosen = np.arange(len(self)) if chosen is None else chosen
-        return (
-            self._columns(chosen[begin : begin + PREDICTIONS_AT_ONCE])
-            for begin in range(0, len(chosen), PREDICTIONS_AT_ONCE)
-        )
+    _row = Fact
 
     def _columns(self, at: NDArray[np.integer]) -> dict[str, list[Any]]:
         terms, lookup = self.embedding.terms, self.embedding.lookup()
@@ -204,20 +173,10 @@ class Facts:
         rows = {name: getattr(self, name)[kept] for name in _ARRAYS}
         return replace(self, **rows, min_confidence=max(min_confidence, self.min_confidence))
 
-    @property
-    def expected_right(self) -> float:
-        """The share of these facts that is expected to be correct, if subjects have objects."""
-        return float(self.confidences.mean()) if len(self) else 0.0
-
     @cached_property
     def nameable(self) -> NDArray[np.bool_]:
         """Which facts RDF files can contain: all three terms have valid IRIs."""
         return can_be_named(self.embedding.terms, self.subjects, self.predicates, self.objects)
-
-    @property
-    def not_in_rdf(self) -> int:
-        """Number of facts with blank nodes or invalid IRIs: only tables contain them."""
-        return int((~self.nameable).sum())
 
     def by_predicate(self) -> list[CompletedPredicate]:
         """All predicates: those with the most offered facts first, then by subjects."""

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
-from pyke.core.notebook import data_frame, html_table
+from pyke.core.notebook import html_table
 from pyke.embedding.embedding import Embedding
 from pyke.embedding.lookup import texts_at
 from pyke.errors import UsageError
 from pyke.use.types.calibration import Calibration
 from pyke.use.types.kinds import Kinds
+from pyke.use.types.rows import PredictedRows
 from pyke.use.types.write import can_be_named, is_iri, write_predictions
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-PREDICTIONS_AT_ONCE = 1 << 14
 SHOWN = 10  # predictions in a notebook
 
 
@@ -67,7 +63,7 @@ class Unmeasured:
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions:
+class Predictions(PredictedRows[Prediction]):
     """Predicted types, by subject and descending confidence, without those stated in the graph.
 
     Examples
@@ -92,15 +88,6 @@ class Predictions:
     exact: bool  # whether the search for neighbours was exact …
     recall: float  # … and otherwise the share of the true neighbours that it found
 
-    def __len__(self) -> int:
-        return len(self.subjects)
-
-    def __iter__(self) -> Iterator[Prediction]:
-        return self.rows(np.arange(len(self)))
-
-    def __getitem__(self, at: int) -> Prediction:
-        return next(self.rows(np.array([range(len(self))[at]])))
-
     def __repr__(self) -> str:
         expected = f"; {self.expected_right:.1%} are expected to be correct" if len(self) else ""
         return (
@@ -117,36 +104,7 @@ class Predictions:
         headers = ["term", "label", "type", "type label", "votes", "confidence"]
         return html_table(headers, rows, title=repr(self), more=len(self) - SHOWN)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each prediction.
-
-        The columns are term, label, type, type_label, votes, share, confidence and measured.
-
-        Examples
-        --------
-        >>> import pyke
-        >>> e = pyke.embed("examples/father.ttl", dimensions=10, seed=7)
-        >>> list(e.predict_types(mu=2, only_untyped=False).to_pandas().columns)[4:]
-        ['votes', 'share', 'confidence', 'measured']
-        """
-        return data_frame(self._columns(np.arange(len(self))))
-
-    def rows(self, chosen: NDArray[np.integer]) -> Iterator[Prediction]:
-        """Predictions at some positions, in this order."""
-        for block in self.blocks(chosen):
-            for row in zip(*block.values(), strict=True):
-                yield Prediction(*row)
-
-    def blocks(self, chosen: NDArray[np.integer] | None = None) -> Iterator[dict[str, list[Any]]]:
-        """Columns of many predictions at a time, named as the fields of a Prediction.
-
-        `chosen` are positions; by default all.
-        """
-        chosen = np.arange(len(self)) if chosen is None else chosen
-        return (
-            self._columns(chosen[begin : begin + PREDICTIONS_AT_ONCE])
-            for begin in range(0, len(chosen), PREDICTIONS_AT_ONCE)
-        )
+    _row = Prediction
 
     def _columns(self, at: NDArray[np.integer]) -> dict[str, list[Any]]:
         terms, lookup = self.embedding.terms, self.embedding.lookup()
@@ -207,11 +165,6 @@ class Predictions:
         ]
 
     @property
-    def expected_right(self) -> float:
-        """The share of these predictions that is expected to be correct."""
-        return float(self.confidences.mean()) if len(self) else 0.0
-
-    @property
     def predicted_subjects(self) -> int:
         """Number of subjects with a predicted type."""
         return len(np.unique(self.subjects))
@@ -224,11 +177,6 @@ class Predictions:
         """
         named = can_be_named(self.embedding.terms, self.subjects, self.classes)
         return named & is_iri(self.type_predicate)
-
-    @property
-    def not_in_rdf(self) -> int:
-        """Number of predictions with blank nodes or invalid IRIs: only tables contain them."""
-        return int((~self.nameable).sum())
 
     @property
     def of_typed(self) -> int:

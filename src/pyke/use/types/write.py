@@ -23,7 +23,7 @@ from pyke.graph.terms import Terms
 if TYPE_CHECKING:
     from pyke.use.types.predictions import Prediction, Predictions
 
-PREDICTIONS_AT_ONCE = 1 << 14
+STATEMENTS_AT_ONCE = 1 << 14
 VOCABULARY = "urn:pyke:"
 _PREFIXES = (
     f"PREFIX pyke: <{VOCABULARY}>\nPREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>\n\n"
@@ -89,7 +89,7 @@ def check_target(path: str | os.PathLike[str], force: bool) -> None:
     try:
         check_table(path, force)
     except UsageError as error:
-        raise UsageError(f"{error}; or, as RDF, {', '.join(_SYNTAXES)}") from None
+        raise UsageError(f"{error} Extensions of RDF are {', '.join(_SYNTAXES)}.") from None
 
 
 def syntax_of(path: str | os.PathLike[str]) -> Syntax | None:
@@ -124,7 +124,7 @@ def _statements(predictions: Predictions) -> Iterator[Statement]:
 def _rdf(statements: Iterable[Statement], syntax: Syntax) -> Iterator[bytes]:
     yield syntax.header.encode()
     waiting = iter(statements)
-    while some := list(itertools.islice(waiting, PREDICTIONS_AT_ONCE)):
+    while some := list(itertools.islice(waiting, STATEMENTS_AT_ONCE)):
         yield "".join(syntax.text(statement) for statement in some).encode()
 
 
