@@ -98,7 +98,7 @@ def test_it_explains_and_suggests(pyke: Command, out: Path) -> None:
         (("--explain", "p1", "--suggest", "p1"), 2, "either"),
         (("--explain", "p1", "-o", "x.nt"), 2, "omit --output"),
         (("--explain", "nobody"), 66, "no term"),
-        (("-o", "facts.xyz"), 2, "as RDF"),
+        (("-o", "facts.xyz"), 2, "Extensions of RDF are .nt, .ttl, .trig."),
         (("--mu", "0"), 2, "--mu is 0"),
     ],
 )

@@ -180,7 +180,7 @@ def test_a_term_is_explained(pyke: Command, out: Path) -> None:
 
 
 def test_an_explanation_says_that_a_term_is_not_measured(pyke: Command, out: Path) -> None:
-    run = pyke("types", out, "--mu", MU, "--explain", "http://e/smith/tool1")
+    run = pyke("types", out, "--mu", "20", "--explain", "http://e/smith/tool1")
     assert "Too few typed subjects have its predicates" in run.stdout
 
 

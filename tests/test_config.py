@@ -52,11 +52,13 @@ def test_a_value_out_of_bounds_is_refused_by_name(name: str, value: Any) -> None
         Config.preset("default", **{name: value})
 
 
-def test_unknown_presets_and_parameters_are_refused_with_a_list_of_known_ones() -> None:
+def test_unknown_presets_and_parameters_are_refused_with_known_ones() -> None:
     with pytest.raises(UsageError, match="default, paper"):
         Config.preset("papre")
-    with pytest.raises(UsageError, match="dimensions"):
+    with pytest.raises(UsageError, match="Did you mean 'dimensions'"):
         Config.preset("default", dimension=3)
+    with pytest.raises(UsageError, match="the settings are: dimensions, "):
+        Config.preset("default", qqq=3)
 
 
 def test_the_paper_preset_has_the_papers_values() -> None:

@@ -169,7 +169,7 @@ def test_errors_say_what_is_wrong(embedding: Embedding, tmp_path: Path) -> None:
         complete(embedding, ["town0"])
     with pytest.raises(UsageError, match="states types"):
         complete(embedding, ["rdf:type"])
-    with pytest.raises(NothingToScore, match=r"twin \(fewer than 10 subjects\)"):
+    with pytest.raises(NothingToScore, match=r"fewer than 10 subjects \(twin\)"):
         complete(embedding, ["twin"])
     with pytest.raises(UsageError, match="`mu` is 0"):
         complete(embedding, mu=0)

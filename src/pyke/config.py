@@ -159,7 +159,7 @@ class Config:
         known = [setting.name for setting in SETTINGS]
         for key in changes:
             if key not in known:
-                raise UsageError(f"unknown setting {key!r}; the settings are: {', '.join(known)}")
+                raise UsageError(f"unknown setting {key!r}{_suggestion(key, known)}")
         if isinstance(changes.get("memory"), str):
             changes["memory"] = parse_size(changes["memory"])
         given = {key: value for key, value in changes.items() if value is not None}
@@ -296,6 +296,15 @@ PRESETS: dict[str, dict[str, Any]] = {
     # Purer clusters (bench/purity.py): more iterations, and no repulsion in the last fifth of them.
     "clusters": {"energy_release": 0.03, "repel_above": 0.2},
 }
+
+
+def _suggestion(name: str, known: list[str]) -> str:
+    """The most similar name if there is one, else all of them."""
+    from difflib import get_close_matches
+
+    if similar := get_close_matches(name, known, 1):
+        return f". Did you mean {similar[0]!r}?"
+    return f"; the settings are: {', '.join(known)}"
 
 
 def _split(value: str) -> set[str]:

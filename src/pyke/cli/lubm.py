@@ -69,7 +69,7 @@ def lubm(
         message = (
             f"Wrote {written.lines:,} lines of LUBM({universities}) to {place}: "
             f"{format_size(written.file_bytes)}, {seconds:.1f} s, "
-            f"{written.lines / seconds / 1e6:.1f} M lines/s."
+            f"{written.lines / seconds:,.0f} lines/s."
         )
         if output == "-":
             progress.note(message)

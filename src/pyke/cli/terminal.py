@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pyke.use.reports import Table
 
 COMPILING = (
-    "Compiling. This happens once and takes about a minute; "
-    "`pyke warm-up` compiles everything at once."
+    "Compiling this step for the first time. "
+    "`pyke warm-up` compiles all steps at once, in about a minute."
 )
 PATIENCE = 1.0  # seconds after which a second signal ends the process at once
 
@@ -52,8 +52,9 @@ def print_json(value: Any) -> None:
 
 def show_skipped(problems: Iterable[str]) -> None:
     """Print the lines that were skipped, and why."""
-    for problem in problems:
-        say(f"skipped {problem}", fg="yellow")
+    lines = [f"skipped {problem}" for problem in problems]
+    for line in [*lines, ""] if lines else []:
+        say(line, fg="yellow")
 
 
 def show_tables(tables: Sequence[Table]) -> None:

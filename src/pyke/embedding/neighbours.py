@@ -101,7 +101,8 @@ class Neighbourhoods:
             [self._query(row), *(self.terms[i] for i in near[:SHOWN_PER_QUERY].tolist() if i >= 0)]
             for row, near in enumerate(self.ids[:SHOWN])
         ]
-        headers = ["query", *(f"{rank}" for rank in range(1, SHOWN_PER_QUERY + 1))]
+        shown = min(SHOWN_PER_QUERY, self.ids.shape[1])
+        headers = ["query", *(f"{rank}" for rank in range(1, shown + 1))]
         return html_table(headers, rows, title=repr(self), more=len(self) - SHOWN)
 
     def _query(self, row: int) -> str:

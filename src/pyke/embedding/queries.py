@@ -57,7 +57,7 @@ def as_vectors(embedding: TermVectors, rows: Any) -> Floats:
         vectors = np.zeros(0, np.float32)
     width = embedding.dimensions
     if vectors.ndim != 2 or vectors.shape[1] != width or not np.isfinite(vectors).all():
-        raise UsageError(f"a vector of this embedding has {width} finite numbers")
+        raise UsageError(f"pass names of terms, or vectors of {width} finite numbers")
     return vectors
 
 

@@ -156,8 +156,8 @@ _TOO_SLOW = (
     "with very long namespaces or contexts do. If you trust it, convert it to N-Quads"
 )
 _CRASHED = (
-    "as the document is nested too deeply or needs too much memory; the remaining document was "
-    "skipped"
+    "as the document is nested too deeply or needs too much memory; the document cannot be read "
+    "after this"
 )
 
 

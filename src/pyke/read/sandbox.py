@@ -272,7 +272,7 @@ def _parse(document: _Document, form: str, base: str | None, lenient: bool) -> N
             return
         # The other parsers cannot continue after an error.
         line = error.lineno or (source.line if isinstance(source, GuardedXml) else 0)
-        raise Refused(f"{error.msg}; the remaining document was skipped", line)
+        raise Refused(f"{error.msg}; the document cannot be read after this", line)
 
     if form == "RDF_XML":
         source = GuardedXml(document)
@@ -298,7 +298,7 @@ def _parse(document: _Document, form: str, base: str | None, lenient: bool) -> N
 
     _write_text(resolved())
     if skipped:
-        message = f"{skipped} statements with relative IRIs (no scheme) were skipped"
+        message = f"{skipped} statements have relative IRIs (without a scheme)"
         _write_problem(message, 0, skipped)
 
 
