@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import json
 import os
@@ -124,6 +125,36 @@ class Browser:
             "!window.isPrevious && document.documentElement?.dataset.ready === 'yes' "
             "&& document.documentElement.dataset.drawn"
         )
+
+    def visit(self, address: str) -> None:
+        """Open a page of a server and wait until it is ready."""
+        self.run("window.isPrevious = true")
+        self.call("Page.navigate", url=address)
+        self.wait("!window.isPrevious && document.documentElement?.dataset.ready === 'yes'")
+
+    def press(self, key: str, code: int = 0) -> None:
+        """Press and release a key."""
+        text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
+        for kind in ("keyDown", "keyUp"):
+            more = text if kind == "keyDown" else {}
+            self.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, **more
+            )
+
+    def resize(self, width: int, height: int, mobile: bool = False) -> None:
+        """Show the page in a window of this size."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=mobile,
+        )
+
+    def screenshot(self, path: Path) -> None:
+        """Write a picture of the page."""
+        self.settle()
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
     def run(self, script: str) -> Any:
         """Return the value of a JavaScript expression."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,9 +15,9 @@ import pyke as package
 from conftest import Command
 from pyke.embedding.embedding import load
 from pyke.errors import UsageError
-from pyke.serve import limits, run
-from pyke.serve.explorer import Explorer
+from pyke.serve import limits
 from pyke.serve.run import Address
+from serving import serving
 
 TOKEN = "0123456789abcdef0123"
 
@@ -33,17 +32,8 @@ def directory(tmp_path_factory: pytest.TempPathFactory, typed: Path) -> Path:
 @pytest.fixture(scope="module")
 def port(directory: Path) -> Iterator[int]:
     """The port of a running server."""
-    listening = Address(port=0).listen()
-    number = int(listening.getsockname()[1])
-    explorer = Explorer(load(directory))
-    server = run.server(explorer, Address().access(number))
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    yield number
-    server.should_exit = True
-    explorer.stop()
-    thread.join(10)
-    listening.close()
+    with serving(load(directory)) as number:
+        yield number
 
 
 def ask(port: int, request: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -237,3 +238,62 @@ def test_an_unchanged_file_of_the_page_is_not_sent_again(client: Client) -> None
         "/static/docs.js", {"host": "127.0.0.1:8000", "if-none-match": first.headers["etag"]}
     )
     assert (again.status, again.body) == (304, b"")
+
+
+def test_predicted_facts_have_a_confidence(client: Client, ada: int) -> None:
+    found = client.finished(f"/api/facts?term={ada}").json
+    assert found["term"]["id"] == ada
+    for one in found["facts"]:
+        assert 0 <= one["likelihood"] <= 1
+        assert all(0 <= other["confidence"] <= 1 for other in one["objects"])
+
+
+def test_forces_have_places_on_the_map(client: Client, embedding: Embedding, ada: int) -> None:
+    found = client.finished(f"/api/forces?term={ada}").json
+    points = np.frombuffer(client.get("/api/points").body, "<f4", offset=8 + 4 * len(embedding))
+    low, high = points.min(), points.max()
+    assert found["springs"]
+    assert found["repellers"]
+    for one in (*found["springs"], *found["repellers"]):
+        assert all(low <= x <= high for x in one["at"])
+    sigmas = [one["sigma"] for one in found["springs"]]
+    assert sigmas == sorted(sigmas, reverse=True)
+    assert min(sigmas) > 0
+
+
+def test_the_film_ends_where_the_embedding_is(client: Client, embedding: Embedding) -> None:
+    body = client.finished("/api/film").body
+    frames, count, dimensions = np.frombuffer(body, "<u4", 3).tolist()
+    assert (count, dimensions) == (len(embedding), 2)
+    iterations = np.frombuffer(body, "<u4", frames, 12).tolist()
+    assert (iterations[0], iterations[-1]) == (0, len(embedding.manifest["history"]))
+    start = 12 + 4 * (frames + count)
+    film = np.frombuffer(body, "<f4", offset=start).reshape(frames, count, 2)
+    end = np.frombuffer(client.get("/api/points").body, "<f4", offset=8 + 4 * count)
+    assert np.allclose(film[-1], end.reshape(-1, 2), atol=1e-4)
+
+
+def test_an_updated_embedding_has_no_film(embedding: Embedding) -> None:
+    updated = replace(embedding, manifest=embedding.manifest | {"updates": [{"added": 1}]})
+    client = Client(application(Explorer(updated), Access(8000)))
+    answer = client.finished("/api/film")
+    assert (answer.status, answer.json["error"]["code"]) == (409, "impossible")
+    client.close()
+
+
+def test_another_embedding_is_compared(embedding: Embedding) -> None:
+    other = embed_graph(graph_of(crafts()), Config(dimensions=6, seed=3))
+    client = Client(application(Explorer(embedding, other), Access(8000)))
+    assert client.get("/api/info").json["compared"]
+    found = client.finished("/api/compare?limit=20").json
+    assert (found["common"], found["only_here"], found["only_there"]) == (len(embedding), 0, 0)
+    moved = [one["moved"] for one in found["moved"]]
+    assert moved == sorted(moved, reverse=True)
+    assert all(0 <= one["kept"] <= 10 for one in found["moved"])
+    body = client.get("/api/compare/points").body
+    assert np.frombuffer(body, "<u4", 2).tolist() == [len(embedding), 2]
+    client.close()
+
+
+def test_without_another_embedding_there_is_nothing_to_compare(client: Client) -> None:
+    assert client.finished("/api/compare").status == 409

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,6 +25,14 @@ _Token = Annotated[
         show_envvar=False,
     ),
 ]
+_Compare = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIRECTORY",
+        help="Another embedding of the same graph, to show beside it.",
+        show_default=False,
+    ),
+]
 
 
 def serve(
@@ -31,6 +40,7 @@ def serve(
     port: _Port = 8000,
     host: _Host = "127.0.0.1",
     token: _Token = None,
+    compare: _Compare = None,
 ) -> None:
     """Open a web page to explore an embedding: map, search, neighbours, predictions."""
     try:
@@ -47,4 +57,4 @@ def serve(
             terminal.say("Other computers can connect. Anyone with the token can read the graph.")
         terminal.say(f"Open {url} in a browser. Stop with Ctrl+C.")
 
-    run(directory, address, announce)
+    run(directory, address, announce, compare)

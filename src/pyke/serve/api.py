@@ -18,20 +18,16 @@ from pyke.serve.explorer import Explorer
 def info(explorer: Explorer) -> Response:
     """What is explored: counts, settings, the course of the simulation, and limits."""
     e = explorer.embedding
-    census = e.manifest.get("census", {})
     return json_answer(
         {
             "title": title(explorer),
             "program": __version__,
-            "terms": len(e),
+            **explorer.census,
             "dimensions": e.dimensions,
-            "triples": len(explorer.triples),
-            "typed_subjects": len(np.unique(explorer.types[:, 0])),
-            "classes": len(np.unique(explorer.types[:, 1])),
-            "predicates": len(e.predicates),
-            "literals": census.get("literals", 0),
+            "literals": e.manifest.get("census", {}).get("literals", 0),
             "history": e.manifest.get("history", []),
             "updated": bool(e.manifest.get("updates")),
+            "compared": explorer.other is not None,
             "limits": {
                 "neighbours": limits.MAX_NEIGHBOURS,
                 "page": limits.MAX_PAGE,

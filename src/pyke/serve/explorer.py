@@ -27,8 +27,9 @@ COMPARE_ALL_UP_TO = 20_000
 class Explorer:
     """An embedding with its indexes. Requests read it from several threads."""
 
-    def __init__(self, embedding: Embedding) -> None:
+    def __init__(self, embedding: Embedding, other: Embedding | None = None) -> None:
         self.embedding = embedding
+        self.other = other  # to compare with
         self.lookup = embedding.lookup()
         self._stopping = threading.Event()
         # Indexes are needed at once; predictions and simulations take longer and wait.
@@ -76,6 +77,17 @@ class Explorer:
         return self.job("neighbours", compute, quick=True)
 
     @cached_property
+    def census(self) -> dict[str, int]:
+        """Numbers of terms, triples, typed subjects, classes and predicates."""
+        return {
+            "terms": len(self.embedding),
+            "triples": len(self.triples),
+            "typed_subjects": len(np.unique(self.types[:, 0])),
+            "classes": len(np.unique(self.types[:, 1])),
+            "predicates": len(self.embedding.predicates),
+        }
+
+    @cached_property
     def popular(self) -> Ids:
         """All terms, those with most triples first."""
         return by_degree(self.embedding)
@@ -105,7 +117,7 @@ class Explorer:
         order = order[np.searchsorted(objects[order], LITERAL, "right") :]
         return np.ascontiguousarray(objects[order]), order
 
-    def warm_up(self) -> None:
+    def start_indexes(self) -> None:
         """Start what every page needs."""
         self.search_index.start()
         if len(self.embedding) > COMPARE_ALL_UP_TO:

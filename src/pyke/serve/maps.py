@@ -13,6 +13,7 @@ from pyke.serve import limits
 from pyke.serve.answers import Refused, json_answer, numbers_answer
 from pyke.serve.explorer import Explorer
 from pyke.serve.groups import GroupsOfTerms, group_by
+from pyke.serve.jobs import Job
 from pyke.use.maps.layout import simulated
 from pyke.use.neighbours import search
 
@@ -22,23 +23,37 @@ LABELS = 80  # of the best-connected terms in a part of the map
 
 def coordinates_of(explorer: Explorer, layout: str, dimensions: int) -> Floats:
     """Coordinates of all terms, (terms, dimensions)."""
-
-    def components(_: Progress) -> Floats:
-        axes = search.principal_axes(explorer.vectors, dimensions)
-        return search.project_on(explorer.vectors, *axes)
+    start = _components(explorer, dimensions)
+    job = start
 
     def simulation(progress: Progress) -> Floats:
-        start = explorer.job(f"components {dimensions}", components, quick=True)
         start.wait(limits.SECONDS)
         return simulated(explorer.embedding, start.result(), progress)
 
     if layout == "components":
-        job = explorer.job(f"components {dimensions}", components, quick=True)
-        job.wait(limits.SECONDS)
+        start.wait(limits.SECONDS)
     else:
         job = explorer.job(f"simulation {dimensions}", simulation)
     found: Floats = job.result()
     return found
+
+
+def _components(explorer: Explorer, dimensions: int) -> Job:
+    """The principal components of the vectors."""
+
+    def compute(_: Progress) -> Floats:
+        axes = search.principal_axes(explorer.vectors, dimensions)
+        return search.project_on(explorer.vectors, *axes)
+
+    return explorer.job(f"components {dimensions}", compute, quick=True)
+
+
+def warm_up(explorer: Explorer) -> None:
+    """Start what the first picture needs, and then the indexes."""
+    _components(explorer, 2).start()
+    _groups(explorer, "type").start()
+    explorer.start_indexes()
+    explorer.job("labels", lambda _: explorer.popular_entities, quick=True).start()
 
 
 def points(
@@ -66,14 +81,19 @@ def _inside(coordinates: Floats, box: list[float], dimensions: int) -> Ids:
 
 def grouping(explorer: Explorer, by: str) -> GroupsOfTerms:
     """The groups of all terms."""
-    quick = by != "cluster"
-    job = explorer.job(
-        f"groups by {by}", lambda progress: group_by(explorer.embedding, by, progress), quick=quick
-    )
-    if quick:
+    job = _groups(explorer, by)
+    if by != "cluster":
         job.wait(limits.SECONDS)
     found: GroupsOfTerms = job.result()
     return found
+
+
+def _groups(explorer: Explorer, by: str) -> Job:
+    return explorer.job(
+        f"groups by {by}",
+        lambda progress: group_by(explorer.embedding, by, progress),
+        quick=by != "cluster",
+    )
 
 
 def legend(explorer: Explorer, by: str) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pyke import __version__
@@ -47,7 +48,7 @@ def _operation(route: Route) -> dict[str, Any]:
         answers["202"] = {"description": "Being computed. Ask again in a moment."}
     return {
         "summary": route.summary,
-        "operationId": route.answer.__name__,
+        "operationId": "_".join(re.findall(r"\w+", route.path)[1:]),
         "parameters": [_parameter(one, route.path) for one in route.parameters],
         "responses": answers,
     }

@@ -40,8 +40,9 @@ class File:
 def files() -> Mapping[str, File]:
     """All files by address."""
     own = resources.files("pyke.serve") / "page"
+    shared = resources.files("pyke.use.maps") / "page" / "canvas.js"
     found = {}
-    for file in own.iterdir():
+    for file in (*own.iterdir(), shared):
         extension = "." + file.name.rsplit(".", 1)[-1]
         if extension in KINDS:
             address = PAGES.get(file.name, f"/static/{file.name}")

@@ -11,9 +11,13 @@ from pyke.core.progress import Progress
 from pyke.serve.answers import json_answer
 from pyke.serve.explorer import Explorer
 from pyke.serve.jobs import Impossible
+from pyke.use.facts.complete import Predictor as FactPredictor
+from pyke.use.facts.complete import prepare as prepare_facts
+from pyke.use.facts.explain import FactExplanation, explain_facts_with
 from pyke.use.types.explain import Explanation, Shared, Voter, explain_with
 from pyke.use.types.predict import Predictor, prepare
 
+MAX_PREDICATES = 8
 MAX_SHOWN = 20  # predicted types, facts, voters and common properties in an answer
 
 
@@ -29,6 +33,39 @@ def types(explorer: Explorer, term: int) -> Response:
     predictor: Predictor = explorer.job("types", compute).result()
     why = explain_with(predictor, explorer.embedding, term, Progress())
     return json_answer({"term": explorer.named([term])[0]} | _explained(explorer, why))
+
+
+def facts(explorer: Explorer, term: int) -> Response:
+    """Facts that a term lacks though its like have them, with measured confidence, and why."""
+    explorer.check_term(term)
+    predictor: FactPredictor = explorer.job(
+        "facts",
+        lambda progress: prepare_facts(explorer.embedding, None, None, None, None, progress),
+    ).result()
+    found = explain_facts_with(predictor, explorer.embedding, term, False, Progress())
+    shown = [_fact(explorer, one) for one in found[:MAX_PREDICATES]]
+    return json_answer({"term": explorer.named([term])[0], "facts": shown})
+
+
+def _fact(explorer: Explorer, one: FactExplanation) -> dict[str, Any]:
+    return {
+        "predicate": _term(explorer, one.predicate),
+        "likelihood": one.likelihood,
+        "voters_asked": len(one.voters),
+        "objects": [
+            _term(explorer, candidate.object)
+            | {
+                "votes": candidate.votes,
+                "share": candidate.share,
+                "confidence": candidate.confidence,
+                "stated": candidate.stated,
+                "link": candidate.link and _term(explorer, candidate.link.predicate),
+            }
+            for candidate in one.candidates[:MAX_SHOWN]
+        ],
+        "voters": [_voter(explorer, voter) for voter in one.voters[:MAX_SHOWN]],
+        "shared": [_shared(explorer, shared) for shared in one.shared[:MAX_SHOWN]],
+    }
 
 
 def _explained(explorer: Explorer, why: Explanation) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from starlette.responses import Response
 
-from pyke.serve import api, limits, maps, predicted
+from pyke.serve import api, comparison, limits, maps, physics, predicted
 from pyke.serve.groups import GROUPINGS
 from pyke.serve.parameters import Choice, Number, Numbers, Parameter, Text
 
@@ -97,6 +97,44 @@ ROUTES = (
         "Types that the nearest typed subjects vote for, with measured confidence, and why.",
         predicted.types,
         (TERM,),
+        computes=True,
+    ),
+    Route(
+        "/api/facts",
+        "Facts that a term lacks though its like have them, with measured confidence, and why.",
+        predicted.facts,
+        (TERM,),
+        computes=True,
+    ),
+    Route(
+        "/api/forces",
+        "The springs and repellers of a term, and where they are on the map.",
+        physics.forces,
+        (TERM, LAYOUT, DIMENSIONS),
+        computes=True,
+    ),
+    Route(
+        "/api/film",
+        "Some terms after each iteration of the simulation, on the principal axes of its end.",
+        physics.film,
+        (DIMENSIONS,),
+        binary="uint32 frames, uint32 points, uint32 dimensions; uint32 iteration of each frame; "
+        "uint32 ids; float32 coordinates, frame by frame",
+        computes=True,
+    ),
+    Route(
+        "/api/compare",
+        "Another embedding of the same graph: which terms moved most.",
+        comparison.moved,
+        (Number("offset", "How many to skip.", default=0), _page(50)),
+        computes=True,
+    ),
+    Route(
+        "/api/compare/points",
+        "Coordinates of the other embedding, turned and scaled to fit this one.",
+        comparison.points,
+        (DIMENSIONS,),
+        binary="as /api/points; the ids are those of this embedding",
         computes=True,
     ),
     Route(

@@ -21,6 +21,7 @@ from pyke.serve import limits
 from pyke.serve.application import application
 from pyke.serve.explorer import Explorer
 from pyke.serve.guard import LOOPBACK, MIN_TOKEN, Access
+from pyke.serve.maps import warm_up
 
 BACKLOG = 1024
 STOP_SECONDS = 3  # for requests that are being answered when the server stops
@@ -153,16 +154,18 @@ def server(explorer: Explorer, access: Access) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def serve(directory: Path, address: Address, say: Callable[[str], None]) -> None:
-    """Serve an embedding directory until a signal stops it."""
+def serve(
+    directory: Path, address: Address, say: Callable[[str], None], other: Path | None = None
+) -> None:
+    """Serve an embedding directory until a signal stops it, beside another one if given."""
     address.check()
-    explorer = Explorer(load(directory))
+    explorer = Explorer(load(directory), None if other is None else load(other))
     if not len(explorer.embedding):
         raise NoInput(f"{directory} has no terms")
     listening = address.listen()
     port = int(listening.getsockname()[1])
     running = server(explorer, address.access(port))
-    explorer.warm_up()
+    warm_up(explorer)
     say(address.url(port))
     try:
         running.run(sockets=[listening])

@@ -102,14 +102,20 @@ def explain_facts(
     own = embedding.lookup().find(term)
     chosen = find_predicates(embedding, predicates)
     predictor = prepare(embedding, chosen, mu, None, threads, progress)
+    return explain_facts_with(predictor, embedding, own, chosen is not None, progress)
+
+
+def explain_facts_with(
+    predictor: Predictor, embedding: Embedding, own: int, every: bool, progress: Progress
+) -> tuple[FactExplanation, ...]:
+    """Explain the predicted facts of a term, given by id, with what was prepared.
+
+    `every` includes predicates that it has, or that its like have not.
+    """
     lacking = predictor.space.lacking(np.array([own], np.int32), progress)
     likelihoods = predictor.trial.likelihood(lacking)
     likely = dict(zip(lacking.predicates.tolist(), likelihoods.tolist(), strict=True))
-    wanted = [
-        one
-        for one in predictor.chosen
-        if chosen is not None or likely.get(one, 0) >= MIN_LIKELIHOOD
-    ]
+    wanted = [one for one in predictor.chosen if every or likely.get(one, 0) >= MIN_LIKELIHOOD]
     wanted.sort(key=lambda one: (-likely.get(one, 0), one))
     return tuple(_explain(embedding, predictor, own, p, likely.get(p), progress) for p in wanted)
 

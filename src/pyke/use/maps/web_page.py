@@ -46,10 +46,8 @@ def page(
     Terms are untrusted: they are in JSON or packed, and the script of the page writes them as text
     only. The browser runs no other script.
     """
-    parts = {
-        name: (resources.files("pyke.use.maps") / "page" / f"map.{name}").read_text("utf-8")
-        for name in ("html", "css", "js")
-    }
+    parts = {name: _part(f"map.{name}") for name in ("html", "css")}
+    parts["js"] = _part("canvas.js").replace("export function", "function") + _part("map.js")
     data = _data(embedding, selection, frames, iterations, named)
     text = Template(parts["html"]).substitute(
         title=html.escape(title),
@@ -61,6 +59,11 @@ def page(
         data=json.dumps(data).replace("<", "\\u003c"),
     )
     return text.encode()
+
+
+def _part(name: str) -> str:
+    """A file of the page. The explorer imports canvas.js; here it is in the same script."""
+    return (resources.files("pyke.use.maps") / "page" / name).read_text("utf-8")
 
 
 def _summary(selection: Selection, named: int) -> str:

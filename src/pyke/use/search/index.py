@@ -22,6 +22,7 @@ from pyke.use.search._kernels import BLOCK, LINE_BREAK, RANKS, find_texts
 
 TERMS_AT_ONCE = 1 << 14
 MAX_QUERY = 1024  # bytes
+BYTES_AT_ONCE = 1 << 20
 _BREAKS = re.compile(r"[\t\n]+")
 _MARKS = re.compile("[\u0300-\u036f]+")  # accents, after letters were decomposed
 
@@ -64,7 +65,11 @@ class _Blob:
         text = b"".join(block.encode("utf-8", "replace") for block in blocks)
         data = np.frombuffer(b"\n" + text + bytes(MAX_QUERY + BLOCK), np.uint8).copy()
         ends = np.flatnonzero(data == LINE_BREAK)[1:]
-        return cls(data, ends, np.bincount(data, minlength=256))
+        parts = (data[at : at + BYTES_AT_ONCE] for at in range(0, len(data), BYTES_AT_ONCE))
+        frequencies = np.zeros(256, np.int64)
+        for part in parts:
+            frequencies += np.bincount(part, minlength=256)
+        return cls(data, ends, frequencies)
 
     def find(self, text: str, limit: int) -> tuple[Offsets, int]:
         """Positions of at most `limit` texts that contain a text, and the number of all."""

@@ -7,7 +7,6 @@ const DISCS_UP_TO = 30000;  // visible points that are drawn as discs; more are 
 const REACH = 10;           // pixels between the pointer and a point that it selects
 const MAX_RESULTS = 12;     // names in the list below the search
 const MAX_RINGS = 500;      // around search results
-const FAR_OUT = 0.002;      // the part of the points on each side that the first view ignores
 const SECONDS_PER_FRAME = 0.28;
 const INK = "#2b2f36";
 
@@ -51,13 +50,8 @@ function flatten() {
   }
 }
 
-// The range of a coordinate. Of many points, the few farthest are ignored.
 function bounds(coordinate) {
-  const sorted = Float32Array.from({length: count}, (_, i) => flat[2 * i + coordinate]).sort();
-  const out = count < 500 ? 0 : Math.floor(count * FAR_OUT), last = count - 1 - out;
-  const margin = 0.1 * (sorted[last] - sorted[out]);
-  const low = Math.max(sorted[0], sorted[out] - margin);
-  return [low, Math.min(sorted[count - 1], sorted[last] + margin)];
+  return rangeOf(Float32Array.from({length: count}, (_, i) => flat[2 * i + coordinate]));
 }
 
 function measure() {
@@ -100,55 +94,15 @@ function draw() {
   }
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, canvas.width, canvas.height);
-  if (visible > DISCS_UP_TO) drawDensity(ratio); else drawDiscs(ratio, visible);
+  const points = {count, across, down, isShown, groups, colours};
+  if (visible > DISCS_UP_TO) paintDensity(context, ratio, points);
+  else paintDiscs(context, ratio, visible, points);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   drawRings();
-  drawLabels(width, height);
+  const labels = data.labels.filter(([i]) => isShown(i));
+  const placed = labels.map(([i, text]) => [across(i), down(i), text]);
+  writeLabels(context, placed, size, INK, "rgb(255 255 255 / .85)");
   document.documentElement.dataset.drawn = visible > DISCS_UP_TO ? "density" : "discs";
-}
-
-function drawDiscs(ratio, visible) {
-  const radius = ratio * Math.max(1.6, Math.min(5, 160 / Math.sqrt(visible + 1)));
-  const side = Math.ceil(2 * radius + 2);
-  const discs = colours.map(colour => {
-    const disc = document.createElement("canvas"), pen = disc.getContext("2d");
-    disc.width = disc.height = side;
-    pen.fillStyle = `rgba(${colour}, .85)`;
-    pen.arc(side / 2, side / 2, radius, 0, 7);
-    pen.fill();
-    return disc;
-  });
-  for (let i = 0; i < count; i++) {
-    const x = across(i) * ratio - side / 2, y = down(i) * ratio - side / 2;
-    const inside = x > -side && x < canvas.width && y > -side && y < canvas.height;
-    if (isShown(i) && inside) context.drawImage(discs[groups[i]], x, y);
-  }
-}
-
-function drawDensity(ratio) {
-  const width = canvas.width, height = canvas.height;
-  const sums = new Float32Array(4 * width * height);  // red, green, blue, points
-  let max = 1;
-  for (let i = 0; i < count; i++) {
-    const x = Math.floor(across(i) * ratio), y = Math.floor(down(i) * ratio);
-    if (!isShown(i) || x < 0 || x >= width || y < 0 || y >= height) continue;
-    const at = 4 * (y * width + x), colour = colours[groups[i]];
-    sums[at] += colour[0]; sums[at + 1] += colour[1]; sums[at + 2] += colour[2];
-    max = Math.max(max, ++sums[at + 3]);
-  }
-  const upTo = new Float64Array(max + 1);  // pixels with at most this many points, for the opacity
-  for (let at = 3; at < sums.length; at += 4) if (sums[at]) upTo[sums[at]]++;
-  for (let points = 1; points <= max; points++) upTo[points] += upTo[points - 1];
-  const image = context.createImageData(width, height), pixels = image.data;
-  for (let at = 0; at < sums.length; at += 4) {
-    const points = sums[at + 3];
-    if (!points) continue;
-    for (let channel = 0; channel < 3; channel++) {
-      pixels[at + channel] = sums[at + channel] / points;
-    }
-    pixels[at + 3] = 255 * (0.4 + 0.6 * upTo[points] / upTo[max]);
-  }
-  context.putImageData(image, 0, 0);
 }
 
 function drawRings() {
@@ -159,34 +113,6 @@ function drawRings() {
     context.beginPath();
     context.arc(across(i), down(i), 8, 0, 7);
     context.stroke();
-  }
-}
-
-function drawLabels(width, height) {
-  const taken = [], gap = 7, high = 14;
-  context.font = "12px system-ui, sans-serif";
-  context.textBaseline = "middle";
-  context.lineJoin = "round";
-  for (const [i, text] of data.labels) {
-    if (!isShown(i)) continue;
-    const x = across(i), y = down(i), wide = context.measureText(text).width;
-    if (x < 0 || x > width || y < 0 || y > height) continue;
-    const spots = [
-      [x + gap, y], [x - gap - wide, y],
-      [x - wide / 2, y - gap - 7], [x - wide / 2, y + gap + 7],
-    ];
-    const spot = spots.find(([left, middle]) => left >= 0 && left + wide <= width && !taken.some(
-      box => left < box[0] + box[2] && box[0] < left + wide && Math.abs(middle - box[1]) < high));
-    if (!spot) continue;
-    taken.push([...spot, wide]);
-    context.lineWidth = 3;
-    context.strokeStyle = "rgb(255 255 255 / .85)";
-    context.strokeText(text, ...spot);
-    context.fillStyle = INK;
-    context.fillText(text, ...spot);
-    context.beginPath();
-    context.arc(x, y, 2.2, 0, 7);
-    context.fill();
   }
 }
 

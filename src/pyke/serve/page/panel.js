@@ -1,0 +1,193 @@
+// The panel of one term: names, types, neighbours, triples, predictions.
+
+import {ask} from "./api.js";
+import {clean, count, element, iri, make} from "./dom.js";
+
+const PAGE = 12;
+const NEIGHBOURS = 12;
+
+export class Panel {
+  constructor({open, close, show, forces}) {
+    Object.assign(this, {open, close, show, forces});
+    this.node = element("panel");
+    this.predicts = new Set();  // kinds of predictions that a person has asked for
+    this.running = null;
+    this.node.addEventListener("keydown", event => { if (event.key === "Escape") close(); });
+  }
+
+  hide() {
+    this.running?.abort();
+    this.node.hidden = true;
+  }
+
+  async load(id) {
+    this.running?.abort();
+    const own = this.running = new AbortController(), options = {signal: own.signal};
+    try {
+      const term = await ask(`/api/terms/${id}`, {limit: PAGE}, options);
+      const near = await ask("/api/nearest", {term: id, k: NEIGHBOURS}, options);
+      if (own.signal.aborted) return null;
+      this.build(term, near.neighbours, options);
+      return {term, neighbours: near.neighbours};
+    } catch (error) {
+      if (error.name !== "AbortError") this.message(error.message);
+      return null;
+    }
+  }
+
+  message(text) {
+    this.node.replaceChildren(this.top(make("h2", {text})));
+    this.node.hidden = false;
+  }
+
+  top(title, ...rest) {
+    const close = make("button", {type: "button", className: "icon", text: "×", "aria-label": "Close", click: this.close});
+    return make("div", {className: "top"}, make("div", {className: "row"}, title, close), ...rest);
+  }
+
+  build(term, neighbours, options) {
+    const types = make("div", {className: "chips"}, ...term.types.map(kind => this.link(kind, "chip")));
+    const springs = make("button", {type: "button", text: "Springs", "aria-pressed": "false",
+      title: "Draw what attracts and repels it", click: () => this.forces(term.id, springs)});
+    const actions = make("div", {className: "actions"},
+      make("button", {type: "button", className: "main", text: "Show on map", click: () => this.show(term.id)}),
+      springs);
+    this.node.replaceChildren(
+      this.top(make("h2", {text: clean(term.name)}), iri(term.iri), types, actions),
+      this.neighbours(neighbours),
+      this.triples(term, "out", "Statements", options),
+      this.triples(term, "in", "Mentioned by", options),
+      this.predictions(term, "types", "Predicted types", options),
+      this.predictions(term, "facts", "Predicted facts", options));
+    this.node.hidden = false;
+    this.node.scrollTop = 0;
+    this.node.focus({preventScroll: true});
+  }
+
+  link(term, className = "link") {
+    return make("button", {type: "button", className, text: clean(term.name), title: clean(term.iri),
+      click: () => this.open(term.id)});
+  }
+
+  neighbours(found) {
+    const far = Math.max(...found.map(one => one.distance), 1e-9);
+    const rows = found.map(one => {
+      const row = make("button", {type: "button", className: "near", title: clean(one.iri), click: () => this.open(one.id)},
+        make("span", {text: clean(one.name)}), make("span", {className: "number", text: one.distance.toFixed(3)}));
+      row.style.setProperty("--part", String(100 * (1 - 0.92 * one.distance / far)));
+      return make("li", {}, row);
+    });
+    return this.part("Nearest neighbours", "distance", make("ol", {id: "near"}, ...rows));
+  }
+
+  part(title, note, ...children) {
+    const heading = make("h3", {text: title}, make("span", {className: "quiet", text: note}));
+    return make("section", {className: "part"}, heading, ...children);
+  }
+
+  triples(term, side, title, options) {
+    const first = term[side], list = make("ul"), rows = list;
+    const add = page => rows.append(...page.triples.map(one => this.triple(one)));
+    const more = make("button", {type: "button", className: "more link"});
+    let shown = 0;
+    const count_ = page => {
+      shown += page.triples.length;
+      more.textContent = `Show more (${count(first.total - shown)})`;
+      more.hidden = shown >= first.total;
+    };
+    more.addEventListener("click", async () => {
+      more.disabled = true;
+      try {
+        const page = await ask(`/api/terms/${term.id}/triples`, {side, offset: shown, limit: 50}, options);
+        add(page);
+        count_(page);
+      } catch (error) {
+        if (error.name !== "AbortError") more.textContent = error.message;
+      }
+      more.disabled = false;
+    });
+    add(first);
+    count_(first);
+    const node = this.part(title, count(first.total), list, more);
+    node.dataset.side = side;
+    node.hidden = first.total === 0;
+    return node;
+  }
+
+  triple({predicate, term}) {
+    const other = term ? this.link(term) : make("span", {className: "literal", text: "a literal (not stored)"});
+    return make("li", {className: "triple"}, this.link(predicate), other);
+  }
+
+  // Predictions need a second embedding: they are computed when someone asks for them.
+  predictions(term, kind, title, options) {
+    const body = make("div");
+    const section = this.part(title, "", body);
+    section.dataset.kind = kind;
+    const start = async () => {
+      this.predicts.add(kind);
+      const bar = make("progress"), text = make("p", {className: "quiet", text: "Computing once for all terms …"});
+      body.replaceChildren(text, bar);
+      const waiting = ({stage, part}) => {
+        text.textContent = `Computing once for all terms … ${stage}`;
+        if (part === null) bar.removeAttribute("value"); else bar.value = part;
+      };
+      try {
+        const found = await ask(`/api/${kind}`, {term: term.id}, {...options, waiting});
+        body.replaceChildren(...(kind === "types" ? this.types(found) : this.facts(found)));
+      } catch (error) {
+        if (error.name !== "AbortError") body.replaceChildren(make("p", {className: "quiet", text: error.message}));
+      }
+    };
+    if (this.predicts.has(kind)) start();
+    else body.append(make("button", {type: "button", className: "link", text: `Predict ${kind}`, click: start}));
+    return section;
+  }
+
+  types(found) {
+    if (!found.types.length) {
+      return [make("p", {className: "quiet", text: "No typed neighbour has anything in common with this term."})];
+    }
+    const rows = found.types.slice(0, 6).map(one => this.guess(
+      this.link(one), one.confidence, one.stated, `${one.votes} of ${found.voters_asked} neighbours`));
+    const note = found.status === "measured" ? [] : [make("p", {className: "quiet",
+      text: "This term is unlike all typed subjects: its confidence was not measured."})];
+    return [...note, ...rows, this.why(found)];
+  }
+
+  facts(found) {
+    if (!found.facts.length) {
+      return [make("p", {className: "quiet", text: "Nothing that its like have is missing."})];
+    }
+    return found.facts.flatMap(one => [
+      make("p", {className: "quiet"}, this.link(one.predicate),
+        document.createTextNode(` · ${Math.round(100 * one.likelihood)} % of its like have it`)),
+      ...one.objects.slice(0, 3).map(object => this.guess(
+        this.link(object), object.confidence, object.stated,
+        `${object.votes} of ${one.voters_asked} neighbours`)),
+      this.why(one)]);
+  }
+
+  guess(name, confidence, stated, votes) {
+    const meter = make("meter", {min: 0, max: 1, value: confidence, "aria-label": "confidence"});
+    const badge = stated ? make("span", {className: "badge", text: "stated"}) : null;
+    return make("div", {className: "guess"},
+      make("div", {className: "row"}, make("b", {}, name), badge, meter,
+        make("span", {className: "number", text: `${Math.round(100 * confidence)} %`})),
+      make("span", {className: "quiet", text: votes}));
+  }
+
+  why({voters, shared}) {
+    const common = shared.slice(0, 6).map(one => {
+      const other = one.other ? this.link(one.other) : make("span", {text: "…"});
+      const parts = one.is_subject ? [this.link(one.predicate), " ", other] : [other, " ", this.link(one.predicate), " it"];
+      return make("li", {}, ...parts, make("span", {className: "number",
+        text: ` · ${one.voters} neighbours, ${count(one.terms)} terms`}));
+    });
+    const nearest = voters.slice(0, 6).map(one => make("li", {}, this.link(one),
+      make("span", {className: "number", text: ` · ${one.distance.toFixed(3)} · ${one.types.map(clean).join(", ")}`})));
+    return make("details", {}, make("summary", {text: "Why?"}),
+      make("p", {className: "quiet", text: "What the voting neighbours have in common with it:"}), make("ul", {}, ...common),
+      make("p", {className: "quiet", text: "The nearest of them:"}), make("ul", {}, ...nearest));
+  }
+}
