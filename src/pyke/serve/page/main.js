@@ -17,7 +17,7 @@ const DETAIL_DELAY = 350;
 
 theme.start();
 const chart = new Chart(element("points"), element("overlay"));
-const state = {layout: "components", dimensions: 2, info: null, loading: null, detail: false};
+const state = {layout: "components", dimensions: 2, shown: {layout: "components", dimensions: 2}, info: null, loading: null, detail: false};
 
 chart.insets = () => {
   const narrow = innerWidth <= 720, place = id => (element(id).hidden ? null : element(id).getBoundingClientRect());
@@ -47,6 +47,7 @@ async function loadPoints({move = false} = {}) {
     const found = await points("/api/points", {layout, dimensions, limit: state.info.limits.points}, {signal: own.signal, waiting});
     if (own.signal.aborted) return;
     state.detail = false;
+    state.shown = {layout, dimensions};
     const first = !chart.count || !move;
     chart.setPoints(found, {move});
     if (first || move) chart.seeAll();
@@ -65,13 +66,12 @@ function askLabels() {
   labelTimer = setTimeout(async () => {
     labelling?.abort();
     const own = labelling = new AbortController();
-    const flat = state.dimensions === 2 && !state.film;
+    const {layout, dimensions} = state.shown, flat = dimensions === 2 && !state.film;
     const box = flat ? chart.box().map(number => number.toPrecision(7)).join(",") : undefined;
     const hide = [...chart.hidden].join(",") || undefined;
-    const key = [box, hide, state.layout, state.dimensions, legend.by()].join(" ");
+    const key = [box, hide, layout, dimensions, legend.by()].join(" ");
     if (key === shownBox || state.film) return;
     try {
-      const {layout, dimensions} = state;
       const found = await ask("/api/labels", {layout, dimensions, box, by: legend.by(), hide}, {signal: own.signal});
       shownBox = key;
       chart.labels = found.labels.map(({id, text}) => ({id, text: shortened(clean(text))}));
@@ -92,7 +92,7 @@ function askDetail(box) {
     if (!zoomed && !state.detail) return;
     try {
       const limit = state.info.limits.points;
-      const parameters = {layout: state.layout, dimensions: 2, box: zoomed ? box : undefined, limit};
+      const parameters = {...state.shown, box: zoomed ? box : undefined, limit};
       chart.setPoints(await points("/api/points", parameters));
       state.detail = zoomed;
     } catch (error) { notice(error.message); }
@@ -211,5 +211,6 @@ async function start() {
   if (!/[?&]layout=components\b/.test(location.search)) chooseLayout("simulation");
 }
 
+if (innerWidth <= 720) element("fold").click();
 Object.assign(window, {explorer: {chart, state, panel, selected, theme, physics, compare}});  // for tests and the curious
 start();

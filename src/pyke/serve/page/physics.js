@@ -160,7 +160,7 @@ export class Physics {
     let done = () => {};
     const waiting = ({stage}) => { done = notice(`Finding springs … ${stage}`); };
     try {
-      const {layout, dimensions} = state;
+      const {layout, dimensions} = state.shown;
       const found = await ask("/api/forces", {term: id, layout, dimensions}, {waiting});
       done();
       if (this.pressed !== button) return;
