@@ -11,7 +11,7 @@ import griffe
 # The order of the pages. Pages that are missing here come last.
 ORDER = (
     *("embed", "info", "plan", "verify"),
-    *("nearest", "types", "complete", "cluster", "plot", "export", "update"),
+    *("nearest", "types", "complete", "cluster", "plot", "serve", "export", "update"),
     *("fetch", "lubm", "evaluate", "compare", "tune", "warm-up"),
     *("python", "scikit-learn"),
 )

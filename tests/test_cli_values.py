@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "complete": ("out", "--mu", "3"),
     "cluster": ("out", "-o", "c.csv", "--force", "--min-cluster-size", "5", "--min-samples", "3"),
     "plot": ("out", "-o", "p.html", "--force", "--method", "pca"),
+    "serve": ("out", "--port", "0"),
     "export": ("out", "-o", "v.word2vec", "--to", "word2vec", "--force"),
     "verify": ("out",),
     "info": ("g.nt",),
@@ -53,6 +54,12 @@ PARAMETERS = {
     name: [one for one in command.params if not getattr(one, "is_flag", False)]
     for name, command in typer.main.get_command(cli.app).commands.items()  # type: ignore[attr-defined]
 }
+
+
+@pytest.fixture(autouse=True)
+def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pyke serve` opens its port and ends."""
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from pyke.serve import limits
 from pyke.serve.application import application
 from pyke.serve.explorer import Explorer
 from pyke.serve.guard import Access
+from pyke.serve.jobs import Impossible
 from pyke.serve.openapi import document
 from pyke.serve.routes import ROUTES
 
@@ -297,3 +298,29 @@ def test_another_embedding_is_compared(embedding: Embedding) -> None:
 
 def test_without_another_embedding_there_is_nothing_to_compare(client: Client) -> None:
     assert client.finished("/api/compare").status == 409
+
+
+def test_a_job_that_fails_says_so_and_the_next_one_runs(
+    embedding: Embedding, caplog: pytest.LogCaptureFixture
+) -> None:
+    explorer = Explorer(embedding)
+
+    def broken(_: object) -> None:
+        raise RuntimeError("/secret/path")
+
+    job = explorer.job("broken", broken)
+    assert job.wait(10)
+    with pytest.raises(Impossible, match="an error in PYKE"):
+        job.result()
+    assert "/secret/path" in caplog.text
+    assert explorer.job("next", lambda _: 5).wait(10)
+    assert explorer.job("next", lambda _: 6).result() == 5
+
+
+def test_jobs_stop_with_the_server(embedding: Embedding) -> None:
+    explorer = Explorer(embedding)
+    explorer.stop()
+    job = explorer.job("late", lambda progress: progress.stage("a stage"))
+    assert job.wait(10)
+    with pytest.raises(Impossible, match="stopping"):
+        job.result()

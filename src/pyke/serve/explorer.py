@@ -33,7 +33,8 @@ class Explorer:
         self.lookup = embedding.lookup()
         self._stopping = threading.Event()
         # Indexes are needed at once; predictions and simulations take longer and wait.
-        self._quick, self._slow = Lane(self._stopping), Lane(self._stopping)
+        self._quick = Lane(self._stopping)
+        self._slow = Lane(self._stopping, after=self._quick)
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
         # Each is read from the directory now: damage is found before the server starts.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pyke.core.progress import Progress
 from pyke.errors import Interrupted, NothingToScore, PykeError
 
 Compute = Callable[[Progress], Any]
+_LOG = logging.getLogger("pyke.serve")
 
 
 class Computing(Exception):
@@ -104,25 +106,33 @@ class Job:
             self._problem = "The server is stopping."
         except (PykeError, MemoryError) as error:
             self._problem = f"This could not be computed ({type(error).__name__})."
-        except BaseException:
+        except Exception:
+            _LOG.exception("%s could not be computed", self.name)
             self._problem = "This could not be computed: an error in PYKE."
-            raise
         finally:
             self._finished.set()
 
 
 class Lane:
-    """A thread that runs jobs one after another. A server has one for each kind of jobs."""
+    """A thread that runs jobs one after another. A server has one for each kind of jobs.
 
-    def __init__(self, stopping: threading.Event) -> None:
+    A lane that comes `after` another starts a job when the other one is idle: their largest arrays
+    are not in memory at the same time.
+    """
+
+    def __init__(self, stopping: threading.Event, after: Lane | None = None) -> None:
         self.lock = threading.Lock()
         self.stopping = stopping
+        self.idle = threading.Event()
+        self.idle.set()
+        self._after = after
         self._waiting: list[Job] = []
         self._thread: threading.Thread | None = None
 
     def add(self, job: Job) -> None:
         """Append a job; the caller holds the lock."""
         self._waiting.append(job)
+        self.idle.clear()
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, daemon=True)
             self._thread.start()
@@ -132,6 +142,9 @@ class Lane:
             with self.lock:
                 if not self._waiting:
                     self._thread = None
+                    self.idle.set()
                     return
                 job = self._waiting.pop(0)
+            if self._after:
+                self._after.idle.wait()
             job.run()

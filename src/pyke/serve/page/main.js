@@ -63,6 +63,7 @@ async function loadPoints({move = false} = {}) {
 let labelTimer = 0, labelling = null, shownBox = "";
 function askLabels() {
   clearTimeout(labelTimer);
+  state.labelling = true;
   labelTimer = setTimeout(async () => {
     labelling?.abort();
     const own = labelling = new AbortController();
@@ -70,10 +71,11 @@ function askLabels() {
     const box = flat ? chart.box().map(number => number.toPrecision(7)).join(",") : undefined;
     const hide = [...chart.hidden].join(",") || undefined;
     const key = [box, hide, layout, dimensions, legend.by()].join(" ");
-    if (key === shownBox || state.film) return;
+    if (key === shownBox || state.film) { state.labelling = false; return; }
     try {
       const found = await ask("/api/labels", {layout, dimensions, box, by: legend.by(), hide}, {signal: own.signal});
       shownBox = key;
+      state.labelling = false;
       chart.labels = found.labels.map(({id, text}) => ({id, text: shortened(clean(text))}));
       chart.redraw();
     } catch { /* the labels of another place are asked for already */ }

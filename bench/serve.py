@@ -1,0 +1,270 @@
+"""`pyke serve` under load, its memory, its search, and its page in a browser.
+
+- 64 connections ask for neighbours and search for 60 seconds, on this computer only. Requests for a
+  small file on the same server are the limit that they are compared with.
+- Search among a million names, compared with a loop over Python strings.
+- The page of wordnet30 in headless Chromium: milliseconds until the first picture, and between two
+  pictures while the map moves. Chromium draws without a graphics card there.
+
+Targets: no errors, memory of the server below 1 GB and flat, a search below 50 ms, the first
+picture within 2 s. `--seconds` and `--connections` change the load; they are at most 600 and 1,000.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pyke
+from common import ROOT, finish, graph, parser, table
+
+MAX_SECONDS, MAX_CONNECTIONS = 600, 1_000
+NAMES = 1_000_000
+QUERIES = ("a", "son", "graph", "Person 77", "zzzz", "http://example.com/", "ex 123456")
+FRAMES = 150
+LOAD = {
+    "requests": "", "connections": "", "per second": ",.0f", "of the limit": ".2f",
+    "median ms": ",.1f", "p99 ms": ",.1f", "max ms": ",.0f", "statuses": "", "memory MB": "",
+    "peak MB": ",.0f",
+}  # fmt: skip
+
+
+@contextmanager
+def server(directory: Path) -> Iterator[tuple[str, int]]:
+    """Address and process id of a server."""
+    command = [sys.executable, "-m", "pyke", "serve", str(directory), "--port", "0"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout
+        found = re.search(r"http://\S+/", child.stdout.readline())
+        assert found, "the server did not start"
+        yield found[0], child.pid
+    finally:
+        child.terminate()
+        child.wait(20)
+
+
+def memory(process: int) -> int:
+    """Bytes of memory of a process, without the files that it maps."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return 1024 * int(re.findall(r"^RssAnon:\s+(\d+)", status, re.MULTILINE)[0])
+
+
+def peak(process: int) -> int:
+    """The largest memory of a process so far, with the files that it maps."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return 1024 * int(re.findall(r"^VmHWM:\s+(\d+)", status, re.MULTILINE)[0])
+
+
+async def ask(host: str, port: int, targets: list[str], until: float) -> list[tuple[float, int]]:
+    """Send requests on one connection until a time; return seconds and status of each."""
+    reader, writer = await asyncio.open_connection(host, port)
+    drawn, found = random.Random(len(targets)), []
+    while time.monotonic() < until:
+        began = time.monotonic()
+        target = drawn.choice(targets)
+        writer.write(f"GET {target} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        size = re.search(rb"content-length: (\d+)", head)
+        await reader.readexactly(int(size[1]) if size else 0)
+        found.append((time.monotonic() - began, int(head.split()[1])))
+    writer.close()
+    return found
+
+
+async def load(address: str, targets: list[str], connections: int, seconds: float) -> Any:
+    """All answers to many connections."""
+    host, port = address.removeprefix("http://").rstrip("/").split(":")
+    until = time.monotonic() + seconds
+    tasks = [ask(host, int(port), targets, until) for _ in range(connections)]
+    return [one for answers in await asyncio.gather(*tasks) for one in answers]
+
+
+def measured(address: str, process: int, targets: list[str], connections: int, seconds: float,
+             name: str) -> dict[str, Any]:  # fmt: skip
+    """One row: requests per second, percentiles, statuses and memory."""
+    before = memory(process)
+    began = time.monotonic()
+    answers = asyncio.run(load(address, targets, connections, seconds))
+    passed = time.monotonic() - began
+    times = np.sort([taken for taken, _ in answers]) * 1000
+    statuses = Counter(status for _, status in answers)
+    return {
+        "requests": name,
+        "connections": connections,
+        "per second": len(answers) / passed,
+        "median ms": float(np.percentile(times, 50)),
+        "p99 ms": float(np.percentile(times, 99)),
+        "max ms": float(times[-1]),
+        "statuses": ", ".join(f"{n:,} × {status}" for status, n in sorted(statuses.items())),
+        "5xx": sum(n for status, n in statuses.items() if status >= 500),
+        "memory MB": f"{before / 1e6:.0f} → {memory(process) / 1e6:.0f}",
+        "growth": memory(process) / max(before, 1),
+    }
+
+
+def wait(address: str, target: str) -> Any:
+    """Ask until something is computed; return the answer."""
+    from urllib.request import urlopen
+
+    while True:
+        with urlopen(address.rstrip("/") + target) as answer:
+            body = answer.read()
+            if answer.status != 202:
+                return body
+        time.sleep(0.2)
+
+
+def under_load(directory: Path, terms: int, connections: int, seconds: float) -> list[Any]:
+    """Rows for a small file, neighbours and search, and the peak memory of the server."""
+    with server(directory) as (address, process):
+        wait(address, "/api/search?q=a")
+        for term in range(0, 60_000, 3_000):  # the indexes are there
+            wait(address, f"/api/nearest?term={term % terms}")
+        drawn = random.Random(1)
+        ids = [drawn.randrange(terms) for _ in range(2_000)]
+        nearest = [f"/api/nearest?term={one}&k=10" for one in ids]
+        words = ["dog", "tree", "person", "sense-", "united", "chem", "law", "xyzzy", "water", "go"]
+        search = [f"/api/search?q={word}{letter}" for word in words for letter in ("", "s", "er")]
+        run = (address, process)
+        rows = [
+            measured(*run, ["/static/icon.svg"], connections, seconds / 6, "a small file"),
+            measured(*run, nearest, connections, seconds, "nearest"),
+            measured(*run, search, connections, seconds, "search"),
+            measured(*run, nearest + search, connections, seconds, "both"),
+        ]
+        for row in rows:
+            row["of the limit"] = row["per second"] / rows[0]["per second"]
+        wait(address, "/api/points?layout=simulation")
+        rows.append({"requests": "after the simulation in 2-D", "peak MB": peak(process) / 1e6})
+    return rows
+
+
+def search_names() -> dict[str, Any]:
+    """Milliseconds of a search among a million names."""
+    from pyke.graph.terms import Terms, Texts
+    from pyke.use.search import SearchIndex
+
+    names = [f"http://example.com/people/Person_{n}" for n in range(NAMES)]
+    labels = [f"Person {n} of the graph {n % 977}" for n in range(NAMES)]
+    small = pyke.embed(ROOT / "examples" / "father.ttl", dimensions=2)
+    made = pyke.Embedding(
+        np.zeros((NAMES, 2), np.float32), Terms.of(names), small.types[:0],
+        small.triples[:0], Texts.of(labels), np.arange(NAMES, dtype=np.int32), small.manifest,
+    )  # fmt: skip
+    began = time.monotonic()
+    index = SearchIndex(made)
+    built = time.monotonic() - began
+    index.find("x", 10)
+    times, plain = [], []
+    folded = [f"{label}\t{name}".lower() for label, name in zip(labels, names, strict=True)]
+    for query in QUERIES:
+        best = []
+        for _ in range(5):
+            began = time.monotonic()
+            index.find(query, 10)
+            best.append(time.monotonic() - began)
+        times.append(1000 * float(np.median(best)))
+        began = time.monotonic()
+        sum(query.lower() in one for one in folded)
+        plain.append(1000 * (time.monotonic() - began))
+    return {
+        "names": NAMES,
+        "index s": built,
+        "median ms": float(np.median(times)),
+        "max ms": max(times),
+        "Python loop, median ms": float(np.median(plain)),
+    }
+
+
+def page(directory: Path) -> dict[str, Any]:
+    """Milliseconds until the first picture, and between pictures while the map moves."""
+    sys.path.append(str(ROOT / "tests"))
+    from browser import CHROMIUM, Browser
+
+    if CHROMIUM is None:
+        return {}
+    with server(directory) as (address, process), tempfile.TemporaryDirectory() as folder:
+        wait(address, "/api/groups")
+        browser = Browser(Path(folder))
+        browser.resize(1400, 860)
+        browser.call("Page.navigate", url=f"{address}?layout=components")
+        first = browser.run(
+            """new Promise(done => { const look = () => {
+                 if (window.explorer?.chart.count) {
+                   const next = requestAnimationFrame;
+                   next(() => next(() => done(performance.now())));
+                 } else setTimeout(look, 5); }; look(); })"""
+        )
+        browser.wait("document.documentElement.dataset.ready === 'yes'")
+        ready = browser.run("performance.now()")
+        gaps = browser.run(
+            f"""new Promise(done => {{ const times = []; let last = 0;
+                 const step = now => {{
+                   if (last) times.push(now - last);
+                   last = now;
+                   explorer.chart.move(3, 2);
+                   explorer.chart.zoom(times.length % 2 ? 1.02 : 1 / 1.015);
+                   if (times.length < {FRAMES}) requestAnimationFrame(step); else done(times);
+                 }}; requestAnimationFrame(step); }})"""
+        )
+        renderer = browser.run(
+            "(g => g.getParameter("
+            "g.getExtension('WEBGL_debug_renderer_info').UNMASKED_RENDERER_WEBGL))(document.createElement('canvas').getContext('webgl2'))"
+        )
+        browser.close()
+        return {
+            "first picture ms": first,
+            "ready ms": ready,
+            "frame median ms": float(np.median(gaps)),
+            "frame p95 ms": float(np.percentile(gaps, 95)),
+            "server peak MB": peak(process) / 1e6,
+            "renderer": renderer,
+        }
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--seconds", type=float, default=60)
+    arguments.add_argument("--connections", type=int, default=64)
+    arguments.add_argument("--graph", default="wordnet30")
+    arguments.add_argument("--directory", type=Path, help="an embedding of it, if there is one")
+    given = arguments.parse_args()
+    seconds = min(max(given.seconds, 1), MAX_SECONDS)
+    connections = min(max(given.connections, 1), MAX_CONNECTIONS)
+    with tempfile.TemporaryDirectory() as folder:
+        directory = given.directory or Path(folder) / "out"
+        if given.directory is None:
+            pyke.embed(graph(given.data, given.graph), on_error="skip").save(directory)
+        terms = len(pyke.load(directory))
+        rows = under_load(directory, terms, connections, seconds)
+        names, seen = search_names(), page(directory)
+    misses = [f"{row['requests']}: {row['5xx']} answers 5xx" for row in rows if row.get("5xx")]
+    misses += [f"{row['requests']}: memory grew" for row in rows if row.get("growth", 1) > 1.1]
+    misses += ["memory ≥ 1 GB"] * (rows[-1]["peak MB"] >= 1000)
+    misses += ["search ≥ 50 ms"] * (names["max ms"] >= 50)
+    if seen and seen["first picture ms"] >= 2000:
+        misses.append("first picture after 2 s")
+    if given.json:
+        finish({}, [*rows, names, seen], misses, True)
+    table(LOAD, rows)
+    table(dict.fromkeys(names, ",.1f"), [names])
+    if seen:
+        table({name: "" if name == "renderer" else ",.0f" for name in seen}, [seen])
+    finish({}, [], misses, False)
+
+
+if __name__ == "__main__":
+    main()
