@@ -52,7 +52,10 @@ LIBRARIES = (
 STORE = ("tests/test_embedding_store.py", "tests/faults/test_old_formats.py")
 FILES = ("tests/test_core_files.py",)
 GRAPH = ("tests/test_graph_build.py", "tests/test_graph_roles.py")
-READ = ("tests/test_read_tokenize.py", "tests/test_read_messages.py")
+READ = (
+    "tests/test_read_tokenize.py", "tests/test_read_messages.py", "tests/test_read_kernels.py",
+    "tests/test_read_literals.py",
+)  # fmt: skip
 # Modules and their tests; those that find most mutants first.
 MODULES: dict[str, tuple[str, ...]] = {
     "core/files": FILES,

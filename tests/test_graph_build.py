@@ -266,6 +266,17 @@ def test_all_terms_are_kept_if_an_update_asks_for_them() -> None:
         assert triples_in(graph) == {("e:b", "e:p", "e:c"): 1}
 
 
+@pytest.mark.parametrize(("keep", "kept"), [(False, 1), (True, 2)])
+def test_a_value_of_one_term_is_a_feature_only_if_an_update_asks_for_all_terms(
+    keep: bool, kept: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.nt"
+    rows = [("e:a", "e:p", "e:b"), ("e:a", "e:q", '"x"'), ("e:b", "e:q", '"x"')]
+    path.write_text(as_text([*rows, ("e:a", "e:q", '"y"')]))
+    graph = Run(path, Config(threads=1, literals="values")).read(keep)
+    assert len(graph.features) == kept
+
+
 # --------------------------------------------------------------------------------------------------
 # Removing triples
 # --------------------------------------------------------------------------------------------------

@@ -261,11 +261,12 @@ def test_spaces_comments_and_empty_lines_are_read(line: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["x", ".", "# é", f"{S} {P} {O}", f"{S} {P} {O} . x", f"{S} {P} {O} .. ", f"{S} {P} .",
+    ["x", ".", "# é", b"# \x80", f"{S} {P} {O}",
+     f"{S} {P} {O} . x", f"{S} {P} {O} .. ", f"{S} {P} .",
      f"{S} {P} {O} . # é", f"{S} {P} {O} .\r#", f"{S} {P} {O} {S} .", f"{S} {P} {O} _:g .", f"{S}",
      f"{S} {P} {O} ;", f"<<{S} {P} {O}>> {P} {O} .", f"{S} {P} <<{S} {P} {O}>> .", "\r\r"],
 )  # fmt: skip
-def test_other_lines_are_left_to_pyoxigraph(line: str) -> None:
+def test_other_lines_are_left_to_pyoxigraph(line: str | bytes) -> None:
     refuses(line)
 
 
@@ -320,16 +321,18 @@ def test_reading_stops_when_half_of_the_table_is_full(monkeypatch: pytest.Monkey
 def test_what_followed_a_predicate_last_time_is_compared_and_not_validated_again(
     subject: str,
 ) -> None:
-    """The IRI `a b`, which only trusted text can have, shows that the guess was used."""
-    known, other = f"<{subject}> <e:p> <a b> .\n", f"<{subject}> <e:r> <e:o> .\n"
+    """The IRIs `a b` and `c d`, which only trusted text can have, show that guesses were used."""
+    known, other = f"<{subject}> <e:p> <a b> .\n", f"<{subject}> <c d> <e:o> .\n"
     first = (known + other + known).encode()
-    array = np.frombuffer(bytearray(first + (other + known).encode()), np.uint8)
+    rest = f'<{subject}> <e:p> "x" .\n{other}{known}'.encode()
+    array = np.frombuffer(bytearray(first + rest), np.uint8)
     batch = tokenize.new_batch(len(array))
     trusted, plain = (tokenize.dialect(SEED, False, trust) for trust in (True, False))
     assert _kernels.tokenize(array, 0, len(first), trusted, batch) == len(first)
     assert _kernels.tokenize(array, len(first), len(array), plain, batch) == len(array)
-    assert triples_of(batch)[3:] == [(subject, "e:r", "e:o"), (subject, "e:p", "a b")]
+    assert triples_of(batch)[3:] == [(subject, "c d", "e:o"), (subject, "e:p", "a b")]
     refuses(known)
+    refuses(other)
 
 
 @pytest.mark.parametrize("seed", range(4))
