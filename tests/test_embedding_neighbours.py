@@ -323,6 +323,7 @@ def test_the_recall_of_an_index_is_reported(
     ("arguments", "code", "words"),
     [
         ((), 2, "only one of them"),
+        (("--batch", "/dev/zero"), 65, "a line is longer than 16 MiB"),
         ((BAKER, "--vector", "1"), 2, "only one of them"),
         (("http://e/bakr/3",), 66, "Did you mean <http://e/baker/3>"),
         (("zz:zz",), 66, "zz=IRI"),

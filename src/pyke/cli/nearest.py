@@ -181,12 +181,14 @@ def _terms_in_file(path: str, lookup: Lookup, on_error: str) -> tuple[list[str],
 
     from pyke.core.inputs import Input, compression_of
     from pyke.errors import DataError, UsageError
+    from pyke.read.lines import complete_lines
 
     if on_error not in ("stop", "skip"):
         raise UsageError(f"`on_error` is {on_error!r}; it must be stop or skip")
     skip = on_error == "skip"
     with Input(path, None if path == "-" else compression_of(path)) as file:
-        lines = file.read().decode("utf-8-sig", "replace").split("\n")
+        text = b"".join(complete_lines(file, path))  # a device without line breaks never ends
+    lines = text.decode("utf-8-sig", "replace").split("\n")
     numbered = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
     found = lookup.find_all([name for _, name in numbered])
     pairs = list(zip(numbered, found, strict=True))

@@ -43,7 +43,7 @@ def complete_lines(source: ByteSource, name: str) -> Iterator[bytearray]:
         start += data
         if len(start) > MAX_LINE:
             raise DataError(
-                f"{name}: a line is longer than {MAX_LINE >> 20} MiB. Is this a text file of RDF?"
+                f"{name}: a line is longer than {MAX_LINE >> 20} MiB. Is this a text file?"
             )
     if start:
         yield bytearray().join((start, b"\n"))
