@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from pyke.errors import (
     UsageError,
     WriteError,
 )
-from pyke.pipeline import budget, checkpoints, embed_to, make_plan, read_census
+from pyke.pipeline import Run, budget, checkpoints, embed_to, make_plan, plan, read_census
 from pyke.pipeline import embed as pipeline_embed
 from pyke.pipeline.budget import Holding
 from pyke.simulation import anneal
@@ -526,6 +527,36 @@ def test_a_plan_from_a_sample_estimates_the_counts(tmp_path: Path) -> None:
     assert part.share < 0.5
     assert part.sizes.triples == pytest.approx(whole.sizes.triples, rel=0.3)
     assert part.peak_bytes == pytest.approx(whole.peak_bytes, rel=0.15)
+
+
+def test_a_hopeless_limit_is_refused_from_a_small_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "graph.nt"
+    path.write_text(random_graph(20_000))
+    monkeypatch.setattr(plan, "QUICK_ABOVE", 100_000)
+    monkeypatch.setattr(plan, "QUICK_SAMPLE", 100_000)
+    monkeypatch.setattr(Run, "embed", None)  # the run does not start
+    with pytest.raises(OverBudget, match=r"the run needs at least .* Use `memory=.* or more"):
+        embed_to(tmp_path / "out", path, Config(memory=100_000_000))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["graph.nt"]
+
+
+def test_a_limit_that_may_do_is_checked_with_the_true_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "graph.nt"
+    path.write_text(random_graph(20_000))
+    monkeypatch.setattr(plan, "QUICK_ABOVE", 100_000)
+    with pytest.raises(OverBudget, match="reading needs at least"):
+        embed_to(tmp_path / "out", path, Config(memory=180_000_000))
+
+
+def test_a_plan_with_too_many_particles_for_their_ids_is_refused(graph: Path) -> None:
+    made = make_plan(graph, Config())
+    too_many = replace(made, sizes=replace(made.sizes, particles=2**31))
+    with pytest.raises(OverBudget, match="the maximum for 32-bit ids"):
+        plan.check(too_many, Config())
 
 
 def test_standard_input_cannot_be_planned() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pyke.core.system import reserve_space
+from pyke.core.system import read_ahead_of, reserve_space
 from pyke.errors import WriteError
 
 CALL_BYTES = 1 << 30  # Linux transfers at most 2 GiB per call
@@ -49,6 +49,10 @@ class ScratchFile:
     def read(self, array: NDArray[Any], at: int = 0) -> None:
         """Fill a contiguous array with the bytes from `at`."""
         self._transfer(lambda number, part, place: os.preadv(number, [part], place), array, at)
+
+    def expect(self) -> None:
+        """Tell the system that the file will be read soon; it reads ahead if it has free memory."""
+        read_ahead_of(self._file.fileno())
 
     def _transfer(self, call: Any, array: NDArray[Any], at: int) -> None:
         rest = array.data.cast("B") if array.size else memoryview(b"")

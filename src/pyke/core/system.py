@@ -132,6 +132,12 @@ def reserve_space(descriptor: int, size: int) -> None:
         size -= os.write(descriptor, zeros[:size])
 
 
+def read_ahead_of(descriptor: int) -> None:
+    """Ask the system to read a file into its cache; it may ignore this."""
+    if is_linux():
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_WILLNEED)
+
+
 def try_exchange(first: Path, second: Path) -> bool:
     """Swap two directories in one step; False if the system or the file system cannot do this."""
     rename = _c_function("renameat2") if is_linux() else None

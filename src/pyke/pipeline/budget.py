@@ -21,6 +21,7 @@ from pyke.springs.kmeans import SAMPLE_PER_CLUSTER
 from pyke.springs.repellers import pool_size
 
 PROGRAM_BYTES = 190_000_000  # the interpreter, the libraries and the loaded kernels
+QUARTER_BYTES = 30_000_000  # rows in work and pages of the allocator, of a simulation on quarters
 BYTES_PER_READER = 12_000_000  # per thread: blocks in work, and pages that the allocator keeps
 
 
@@ -134,6 +135,7 @@ def simulation_bytes(sizes: Sizes, config: Config, holding: Holding | None = Non
     # Quarters in memory, the one of the new positions, and one that is read from disk.
     quarters = layout.in_memory + 1 + (layout.in_memory < QUARTERS)
     squares = 4 * config.repellers * (2 if 4 * config.repellers > stride else 1)
+    fixed += QUARTER_BYTES
     return fixed + springs + (stride * quarters + squares + 4) * sizes.particles
 
 

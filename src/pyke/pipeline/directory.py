@@ -15,6 +15,7 @@ from pyke.embedding.embedding import Embedding, load
 from pyke.errors import Interrupted, OutputExists, PykeError, UsageError
 from pyke.pipeline.checkpoints import Checkpoints, difference
 from pyke.pipeline.embed import Run
+from pyke.pipeline.plan import refuse_hopeless
 from pyke.read.objects import Inputs
 
 
@@ -55,6 +56,8 @@ def embed_to(
             note(f"{output} is complete; there is nothing to resume.")
             return finished
         files.check_output_directory(target, force)
+    else:
+        refuse_hopeless(run, inputs)
     with files.work_directory(target) as work:
         if not resume and any(work.glob("*positions")):
             note("Discarded the checkpoint of an earlier run. `resume=True` continues from one.")

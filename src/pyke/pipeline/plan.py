@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyke.config import Config, format_size
 from pyke.core.progress import Progress
 from pyke.errors import OverBudget, UsageError
+from pyke.graph.build import require_ids
 from pyke.graph.graph import NO_CLUSTERS
 from pyke.pipeline.budget import (
     STAGE_BYTES,
@@ -21,11 +22,14 @@ from pyke.pipeline.budget import (
     writing_bytes,
 )
 from pyke.pipeline.embed import Run, find_clusters, find_forces
+from pyke.read.find import Document
 from pyke.read.objects import Inputs
 from pyke.simulation.anneal import planned_iterations, start_sweeps
 
 SAMPLE_BYTES = 1_000_000_000  # of text
 TYPICAL_RATIO = 12  # text to compressed text
+QUICK_SAMPLE, QUICK_ABOVE = 4_000_000, 100_000_000  # bytes of text
+HOPELESS = 2.0  # times the limit, by an estimate from the quick sample
 ROWS_PER_SECOND = 25e6  # gathered by one thread of the simulation
 WRITTEN_PER_SECOND = 400e6  # bytes of the output, with checksums
 QUARTERS_FACTOR = 1.8  # an iteration on quarters, compared with one on complete rows
@@ -87,8 +91,7 @@ def make_plan(
             "standard input and pipes can be read only once. Save the input to a file to plan a run"
         )
     total = sum(document.size for document in documents)
-    text = sum(doc.size * (TYPICAL_RATIO if doc.compression else 1) for doc in documents)
-    share = min(1.0, sample_bytes / max(1, text))
+    share = min(1.0, sample_bytes / max(1, _text_bytes(documents)))
     # The sample finds clusters by a simulation of two iterations, which give similar counts.
     unlimited = replace(config, memory=None, energy_release=0.5)
     sample, read = _sample(Run(inputs, unlimited, progress, share))
@@ -101,6 +104,11 @@ def make_plan(
     for stage in sample.stages.finished:
         seconds[stage.name] += stage.seconds * total / read
     return _plan(sizes, config, seconds, read / total)
+
+
+def _text_bytes(documents: Sequence[Document]) -> int:
+    """Estimated size of the decompressed documents."""
+    return sum(doc.size * (TYPICAL_RATIO if doc.compression else 1) for doc in documents)
 
 
 def _sample(run: Run) -> tuple[Run, int]:
@@ -142,8 +150,24 @@ def _simulation_seconds(sizes: Sizes, config: Config) -> float:
     return rounds * (gathered + moved)
 
 
+def refuse_hopeless(run: Run, inputs: Inputs) -> None:
+    """Raise OverBudget within a second if a run clearly cannot keep to `config.memory`.
+
+    A small sample shows how much a large input needs. It is an estimate: a run that needs less than
+    HOPELESS times the limit may start, and checks the limit with the true counts.
+    """
+    config, names = run.config, [document.name for document in run.documents]
+    if config.memory is None or run.rows or not all(map(os.path.isfile, names)):
+        return
+    if _text_bytes(run.documents) > QUICK_ABOVE:
+        plan = make_plan(inputs, config, sample_bytes=QUICK_SAMPLE)
+        if plan.least_bytes > HOPELESS * config.memory:
+            check(plan, config)
+
+
 def check(plan: Plan, config: Config) -> None:
-    """Raise OverBudget if a plan exceeds `config.memory`."""
+    """Raise OverBudget if a plan exceeds `config.memory`, or if ids are too few."""
+    require_ids(plan.sizes.particles)
     if config.memory is not None and plan.peak_bytes > config.memory:
         wanted = format_size(1.05 * plan.least_bytes).replace(" ", "")
         raise OverBudget(

@@ -21,6 +21,7 @@ class Stage:
     name: str
     seconds: float
     peak_bytes: int
+    cpu_seconds: float = 0.0  # of all threads; hardly affected by other programs
 
 
 class Stages:
@@ -39,10 +40,11 @@ class Stages:
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
         """Announce a stage and measure it."""
         self.progress.stage(name, total, unit)
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         with PeakMemory() as memory:
             yield
-        self.finished.append(Stage(name, time.perf_counter() - began, memory.peak))
+        seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - worked
+        self.finished.append(Stage(name, seconds, memory.peak, cpu_seconds))
 
     def require(self, stage: str, **counts: int) -> None:
         """Record new counts, and raise OverBudget if the stage then exceeds `config.memory`."""

@@ -23,7 +23,7 @@ from pyke.simulation.forces import System
 from pyke.simulation.layouts import QUARTERS
 from pyke.simulation.rows import at_energy, bounds_of, rescale
 
-ROWS_AT_ONCE = 1 << 16  # complete rows, of positions that are read or written
+ROWS_AT_ONCE = 1 << 14  # complete rows, of positions that are read or written
 SPRINGS_AT_ONCE = 1 << 22  # read from a scratch file
 _MOVES: dict[str, Callable[..., None]] = {
     "radial": _quarters.move_radial,
@@ -56,6 +56,11 @@ class Quarters:
             place.read(self._loaded)
             self._number = number
         return self._loaded
+
+    def expect(self, number: int) -> None:
+        """Say that a quarter will be loaded next."""
+        if isinstance(place := self._places[number], ScratchFile):
+            place.expect()
 
     def replace(self, number: int) -> None:
         """Make the positions in `following` the new ones of a quarter."""
@@ -163,6 +168,7 @@ class QuarterCloud:
         self._find_squares(system)
         for number in range(QUARTERS):
             move = partial(self._move_blocks, np.float32(energy), self.positions.load(number))
+            self.positions.expect(min(number + 1, QUARTERS - 1))
             self._for_all_springs(system, move)
             self.positions.replace(number)
         sums = np.zeros((len(system.pool_offsets) - 1, 2), np.float64)
@@ -196,6 +202,7 @@ class QuarterCloud:
         odd.fill(0)
         for number in range(QUARTERS - 1, -1, -1):  # ends with the one that moves first
             quarter, out = self.positions.load(number), odd if number % 2 else even
+            self.positions.expect(max(number - 1, 0))
             parallel_for(
                 self._threads,
                 len(system.pool_offsets) - 1,
