@@ -327,6 +327,13 @@ def test_help_imports_no_command() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_help_names_arguments_without_the_types_of_python(pyke: Command) -> None:
+    for name, usage in (("embed", "INPUTS..."), ("nearest", "DIRECTORY [TERMS]...")):
+        shown = pyke(name, "-h").stdout
+        assert f" {name} [OPTIONS] {usage}\n" in shown
+        assert "list[" not in shown
+
+
 def test_every_command_has_the_short_option_of_help(pyke: Command) -> None:
     for name in ("embed", "nearest", "warm-up"):
         assert pyke(name, "-h").stdout == pyke(name, "--help").stdout

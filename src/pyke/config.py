@@ -69,7 +69,8 @@ class Config:
         choices=("stiffness", "unit"), paper="unit",
     )  # fmt: skip
     repulsion: str = _setting(
-        "radial", MODEL, "Repulsion: ω/d along the line, or the reciprocal of each coordinate.",
+        "radial", MODEL,
+        "Repulsion: strength / distance along the line, or the reciprocal of each coordinate.",
         choices=("radial", "elementwise"), paper="elementwise",
     )  # fmt: skip
     omega: float = _setting(

@@ -54,8 +54,7 @@ COMMANDS = {
         "evaluate": "Score an embedding: type prediction and cluster purity, as in the paper or "
         "held-out.",
         "compare": "Compare PYKE with other methods on a graph: scores, purity, time and memory.",
-        "tune": "Search for settings that suit a graph: K, ω, Δe and dimensions, by held-out "
-        "score.",
+        "tune": "Search for springs, repulsion, energy release and dimensions that suit a graph.",
     },
     SETUP: {
         "warm-up": "Compile everything that other commands need, once; they then start without "
@@ -86,6 +85,12 @@ class _Command(_Help, TyperCommand):
             )
         return super().invoke(ctx)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The arguments without the braces that some versions of typer write around them."""
+        return [
+            piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)
+        ]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
@@ -94,7 +99,9 @@ class _Command(_Help, TyperCommand):
                 topic = getattr(parameter, "rich_help_panel", None)
                 is_argument = parameter.param_type_name == "argument"
                 title = "Arguments" if is_argument else topic or "Options"
-                sections.setdefault(title, []).append(record)
+                name, text = record
+                name = name.partition(" <")[0] if is_argument else name.replace("list[str]", "str")
+                sections.setdefault(title, []).append((name, text))
         for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl(rows)

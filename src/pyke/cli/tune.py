@@ -36,7 +36,7 @@ def tune(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Search for settings that suit a graph: K, ω, Δe and dimensions, by held-out score."""
+    """Search for springs, repulsion, energy release and dimensions that suit a graph."""
     config = settings.config()
     from pyke.core.files import check_output_file, write_file
     from pyke.evaluate import tables

@@ -89,8 +89,8 @@ def explain_facts(
     term
         IRI, prefixed name or label.
     predicates
-        IRIs, prefixed names, labels or local names; by default all that the term lacks though its
-        like have them.
+        IRIs, prefixed names, labels or local names; by default all that the term lacks but
+        similar entities have.
     mu
         Number of nearest subjects that vote (μ); 20 by default, if there are as many.
     threads
