@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
+import pyke as package
 from conftest import Command
 from graphs import Recorded, made_up
 from pyke.core.arrays import Floats
@@ -35,7 +36,10 @@ from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, Interrupted, OutputExists, UsageError, WriteError
 from pyke.graph.terms import Terms, Texts
 from pyke.use import export as export_module
-from pyke.use.export import FORMATS, Options, Outcome, Rows, register, rows, tables
+from pyke.use.clusters.describe import cluster
+from pyke.use.export import FORMATS, Options, Outcome, Rows, embedding_atlas, register, rows, tables
+from pyke.use.maps import View
+from pyke.use.maps.layout import layout
 
 
 def types_of(e: Embedding) -> list[list[str]]:
@@ -230,12 +234,16 @@ def test_the_atlas_table_has_map_positions_and_neighbours_by_row(
 ) -> None:
     monkeypatch.setattr(tables, "GROUP_BYTES", group_bytes)
     e = made_up(extreme=False)
-    e.export(tmp_path / "a.parquet", "atlas", neighbours=4, only="typed")
+    written = e.export(tmp_path / "a.parquet", "atlas", neighbours=4, only="typed")
+    assert "principal components" in written.note  # this embedding has no settings
     frame = pl.read_parquet(tmp_path / "a.parquet")
-    assert frame.columns == ["term", "label", "type", "x", "y", "neighbors", "vector"]
+    columns = ["term", "label", "type", "cluster", "x", "y", "neighbors", "vector"]
+    assert frame.columns == columns
     chosen = sorted(set(e.types[:, 0].tolist()))
     assert frame["term"].to_list() == [e.terms[i] for i in chosen]
-    assert frame["type"].to_list() == [types_of(e)[i][0] for i in chosen]
+    assert all(len(label) <= 60 and "\n" not in label for label in frame["label"])
+    own = [{e.lookup().title(int(kind)) for who, kind in e.types if who == i} for i in chosen]
+    assert all(kind in names for kind, names in zip(frame["type"], own, strict=True))
     vectors = e.vectors[chosen]
     assert same_bits(frame["vector"].to_numpy(), vectors)
     distances = np.linalg.norm(vectors[:, None] - vectors[None], axis=2) + np.diag(
@@ -244,9 +252,30 @@ def test_the_atlas_table_has_map_positions_and_neighbours_by_row(
     neighbours = frame["neighbors"].struct.unnest()
     assert neighbours["ids"].to_list() == np.argsort(distances, axis=1)[:, :4].tolist()
     assert np.allclose(neighbours["distances"].to_list(), np.sort(distances, axis=1)[:, :4])
-    places = frame.select("x", "y").to_numpy()
-    spread = np.linalg.svd(vectors - vectors.mean(axis=0), compute_uv=False)
-    assert np.allclose(np.linalg.norm(places - places.mean(axis=0), axis=0), spread[:2], rtol=1e-4)
+    spread = np.linalg.svd(e.vectors - e.vectors.mean(axis=0), full_matrices=False)
+    truth = ((e.vectors - e.vectors.mean(axis=0)) @ spread[2][:2].T)[chosen]
+    assert np.allclose(np.abs(frame.select("x", "y").to_numpy()), np.abs(truth), atol=1e-4)
+
+
+def test_the_atlas_table_has_the_map_of_pyke_plot_and_clusters(
+    typed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding_atlas, "cluster", lambda e, progress: cluster(e, 10, 3))
+    e = package.embed(typed, dimensions=8, seed=3)
+    e.export(tmp_path / "a.parquet", "atlas")
+    frame = pl.read_parquet(tmp_path / "a.parquet")
+    (panel,) = layout(e, View(), Progress())
+    assert np.array_equal(frame.select("x", "y").to_numpy(), panel.points)
+    found = cluster(e, 10, 3)
+    names = dict(zip(found.ids.tolist(), found.labels.tolist(), strict=True))
+    assert len(found.clusters) > 1
+    assert frame["cluster"].to_list() == [
+        found.clusters[names[i]].name if names.get(i, -1) >= 0 else None for i in range(len(e))
+    ]
+    assert set(frame["type"]) == {"baker", "smith", "weaver", "no type"}
+    written = e.export(tmp_path / "b.parquet", "atlas", layout="pca", clusters=False)
+    assert "`clusters=True`" in written.note
+    assert pl.read_parquet(tmp_path / "b.parquet")["cluster"].null_count() == len(e)
 
 
 def test_the_atlas_map_of_one_dimension_is_a_line(tmp_path: Path) -> None:
@@ -266,7 +295,7 @@ def test_the_atlas_map_of_one_dimension_is_a_line(tmp_path: Path) -> None:
 
 def test_lists_may_have_more_numbers_than_32_bits_can_count() -> None:
     """8.4 million rows with 256 neighbours each. Untouched memory costs nothing."""
-    lists = tables._lists(np.zeros(((1 << 23) + 1, 256), np.int8))
+    lists = tables.lists(np.zeros(((1 << 23) + 1, 256), np.int8))
     assert len(lists[len(lists) - 1]) == 256
 
 
@@ -427,6 +456,7 @@ def test_a_target_below_a_file_is_an_error(tmp_path: Path, name: str) -> None:
         ("e.csv", {"speed": 9}, "`speed` is not an option"),
         ("e.parquet", {"to": "atlas", "neighbours": -1}, "`neighbours` is -1"),
         ("e.parquet", {"to": "atlas", "neighbours": 257}, "from 0 to 256"),
+        ("e.parquet", {"to": "atlas", "layout": "tsne"}, "one of: pca, pyke"),
     ],
 )
 def test_invalid_parameters_are_errors(
@@ -445,7 +475,7 @@ def test_progress_never_runs_backwards(
     own: dict[str, Any] = {"neighbours": 3} if name == "atlas" else {}
     e, progress = made_up(extreme=False), Recorded()
     e.export(tmp_path / "target", name, progress=progress, **own)
-    before = ["projection", "neighbours"] if name == "atlas" else []
+    before = ["neighbours"] if name == "atlas" else []
     assert progress.stages == [*before, "writing"]
     assert progress.done == progress.total == len(e)
 

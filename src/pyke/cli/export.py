@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from pyke.cli import terminal
+from pyke.cli.messages import as_options
 from pyke.cli.options import AsJson, Directory, Force, Threads
 from pyke.cli.streams import echo
 
@@ -43,6 +44,23 @@ _Neighbours = Annotated[
     int,
     typer.Option(help="Nearest terms to store with each term.", rich_help_panel=_ATLAS),
 ]
+_Layout = Annotated[
+    str,
+    typer.Option(
+        metavar="[pyke|pca]",
+        help="Map: that of `pyke plot`, or principal components. [pyke]",
+        rich_help_panel=_ATLAS,
+    ),
+]
+_Clusters = Annotated[
+    bool | None,
+    typer.Option(
+        "--clusters/--no-clusters",
+        help="Find clusters. [up to 200,000 entities]",
+        rich_help_panel=_ATLAS,
+        show_default=False,
+    ),
+]
 _Dsn = Annotated[
     str,
     typer.Option(
@@ -69,6 +87,8 @@ def export(
     to: _To = None,
     only: _Only = "all",
     neighbours: _Neighbours = 0,
+    layout: _Layout = "",
+    clusters: _Clusters = None,
     dsn: _Dsn = "",
     table: _Table = "",
     index: _Index = "",
@@ -83,7 +103,10 @@ def export(
     from pyke.use.export import format_of
 
     to = to or format_of(output)
-    own = {"neighbours": neighbours, "dsn": dsn, "table": table, "index": index}
+    own = {"neighbours": neighbours, "layout": layout, "dsn": dsn, "table": table, "index": index}
+    given: dict[str, Any] = {option: value for option, value in own.items() if value}
+    if clusters is not None:
+        given["clusters"] = clusters
     with terminal.ShownProgress() as progress:
         began = time.perf_counter()
         verify(directory)  # a damaged directory must not be exported
@@ -95,7 +118,7 @@ def export(
             force=force,
             threads=thread_count(threads),
             name=directory.resolve().name,
-            **{option: value for option, value in own.items() if value},
+            **given,
         )
         place = "standard output" if output == "-" else written.target
         size = f", {format_size(written.bytes)}" if written.bytes is not None else ""
@@ -104,7 +127,7 @@ def export(
             f"{written.format}{size}, {time.perf_counter() - began:.1f} s."
         )
         if written.note:
-            progress.note(written.note)
+            progress.note(as_options(written.note))
         if output == "-":
             progress.note(message)
             return

@@ -182,8 +182,8 @@ class Embedding(TermVectors):
         only
             all, typed (subjects), entities (neither predicates nor classes), or predicates.
         **options
-            `progress`, and the fields of `pyke.export.Options`: force, threads; neighbours (for
-            atlas); dsn, table, index (for postgres).
+            `progress`, and the fields of `pyke.export.Options`: force, threads; neighbours,
+            layout, clusters (for atlas); dsn, table, index (for postgres).
 
         Examples
         --------

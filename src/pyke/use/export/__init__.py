@@ -15,9 +15,10 @@ from pyke.embedding import store
 from pyke.embedding.embedding import Embedding
 from pyke.errors import OutputExists, PykeError, UsageError
 from pyke.use.export.arrays import npy, safetensors
+from pyke.use.export.embedding_atlas import atlas
 from pyke.use.export.postgres import postgres
 from pyke.use.export.rows import ONLY, Options, Outcome, Rows, choose
-from pyke.use.export.tables import atlas, csv, parquet, projector, tsv, word2vec, word2vec_binary
+from pyke.use.export.tables import csv, parquet, projector, tsv, word2vec, word2vec_binary
 
 __all__ = [
     "FORMATS",

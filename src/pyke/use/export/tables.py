@@ -15,17 +15,14 @@ from pyke.core.compress import Block
 from pyke.core.files import Content, write_directory, write_stream
 from pyke.core.parallel import ordered_map
 from pyke.core.tables import number_lines, parquet_blocks, quoted, separated_text
-from pyke.errors import DamagedStore, DataError, UsageError
+from pyke.errors import DamagedStore, DataError
 from pyke.graph.terms import Texts
 from pyke.use.export.rows import Options, Outcome, Part, Rows, texts_as_bytes
-from pyke.use.figures import project
-from pyke.use.neighbours import search
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 GROUP_BYTES = 32 << 20  # of a row group of Parquet
-MAX_NEIGHBOURS = 256
 PURPOSE = "this export format"
 
 PROJECTOR_CONFIG = b"""embeddings {
@@ -47,66 +44,17 @@ def parquet(rows: Rows, target: str, options: Options) -> Outcome:
 
     def columns(part: Part) -> dict[str, Any]:
         return {
-            "term": _strings(part.terms),
+            "term": strings(part.terms),
             "label": _labels(part),
             "types": _types(part),
-            "vector": _lists(part.vectors),
+            "vector": lists(part.vectors),
         }
 
-    write_stream(target, _parquet_blocks(rows, columns), options.force)
+    write_stream(target, parquet_groups(rows, columns), options.force)
     return Outcome()
 
 
-def atlas(rows: Rows, target: str, options: Options, *, neighbours: int = 0) -> Outcome:
-    """Write Parquet for Embedding Atlas: term, label, type, map position, nearest rows, vector."""
-    require_pyarrow(PURPOSE)
-    import pyarrow.compute as pc
-
-    if not 0 <= neighbours <= MAX_NEIGHBOURS:
-        raise UsageError(f"`neighbours` is {neighbours}; it must be from 0 to {MAX_NEIGHBOURS}")
-
-    def blocks() -> Iterator[Block]:  # computes the map once the target is known to be writable
-        positions = _map_columns(rows, neighbours, options.threads)
-
-        def columns(part: Part) -> dict[str, Any]:
-            at = slice(*np.searchsorted(rows.ids, [part.ids[0], part.ids[-1] + 1]))
-            terms = _strings(part.terms)
-            return {
-                "term": terms,
-                "label": pc.coalesce(_labels(part), terms),
-                "type": _first_types(part),
-                **{name: column[at] for name, column in positions.items()},
-                "vector": _lists(part.vectors),
-            }
-
-        yield from _parquet_blocks(rows, columns)
-
-    write_stream(target, blocks(), options.force)
-    return Outcome()
-
-
-def _map_columns(rows: Rows, neighbours: int, threads: int) -> dict[str, Any]:
-    """Two principal components of all rows, and their nearest rows if `neighbours` is not 0."""
-    import pyarrow as pa
-
-    vectors = rows.vectors
-    rows.progress.stage("projection")
-    points = project(vectors)
-    columns = {"x": pa.array(points[:, 0]), "y": pa.array(points[:, 1])}
-    k = min(neighbours, len(rows) - 1)
-    if k:
-        rows.progress.stage("neighbours", len(rows), "terms")
-        own = np.arange(len(rows))
-        nearest = search.nearest_of_many(
-            vectors, vectors, k, own, threads=threads, progress=rows.progress
-        )
-        lists = [_lists(nearest.ids), _lists(np.sqrt(nearest.squares))]
-        # Embedding Atlas expects American spelling.
-        columns["neighbors"] = pa.StructArray.from_arrays(lists, ["ids", "distances"])
-    return columns
-
-
-def _parquet_blocks(rows: Rows, columns: Callable[[Part], dict[str, Any]]) -> Iterator[Block]:
+def parquet_groups(rows: Rows, columns: Callable[[Part], dict[str, Any]]) -> Iterator[Block]:
     """The bytes of a Parquet file with the columns of each part."""
     import pyarrow as pa
 
@@ -114,7 +62,7 @@ def _parquet_blocks(rows: Rows, columns: Callable[[Part], dict[str, Any]]) -> It
     first = next(groups)
     texts = [
         name
-        for name in ("term", "label", "type", "types.list.element")
+        for name in ("term", "label", "type", "cluster", "types.list.element")
         if name.split(".")[0] in first.column_names
     ]
     # The numbers of vectors hardly repeat, and nobody filters by them: no dictionary and no
@@ -128,7 +76,7 @@ def _parquet_blocks(rows: Rows, columns: Callable[[Part], dict[str, Any]]) -> It
     )
 
 
-def _strings(texts: Texts) -> pa.Array:
+def strings(texts: Texts) -> pa.Array:
     """Texts as Arrow strings."""
     import pyarrow as pa
 
@@ -144,7 +92,7 @@ def _labels(part: Part) -> pa.Array:
     import pyarrow.compute as pc
 
     labels, present = part.labels
-    return pc.if_else(pa.array(present), _strings(labels), None)
+    return pc.if_else(pa.array(present), strings(labels), None)
 
 
 def _types(part: Part) -> pa.Array:
@@ -152,7 +100,7 @@ def _types(part: Part) -> pa.Array:
     import pyarrow as pa
 
     classes, offsets = part.types
-    return pa.ListArray.from_arrays(offsets.astype(np.int32), _strings(classes))
+    return pa.ListArray.from_arrays(offsets.astype(np.int32), strings(classes))
 
 
 def _first_types(part: Part) -> pa.Array:
@@ -161,10 +109,10 @@ def _first_types(part: Part) -> pa.Array:
 
     classes, offsets = part.types
     starts, present = offsets[:-1], np.diff(offsets) > 0
-    return _strings(classes).take(pa.array(starts, mask=~present))
+    return strings(classes).take(pa.array(starts, mask=~present))
 
 
-def _lists(numbers: NDArray[Any]) -> pa.Array:
+def lists(numbers: NDArray[Any]) -> pa.Array:
     """The rows of an array as lists of fixed size, which need no offsets of 32 bits."""
     import pyarrow as pa
 
@@ -309,7 +257,7 @@ def _metadata(rows: Rows, altered: list[int]) -> Iterator[Block]:
 
     yield b"term\tlabel\ttype\n"
     for part in rows.silent.parts():  # a second pass, after the tensors
-        terms = _strings(part.terms)
+        terms = strings(part.terms)
         labels, types = pc.coalesce(_labels(part), terms), pc.fill_null(_first_types(part), "")
         columns = []
         for column in (terms, labels, types):
