@@ -542,7 +542,7 @@ def test_the_frame_shows_995_of_1000_points_and_says_how_many_it_does_not() -> N
     drawing = drawing_of(positions, figure.Labels())
     assert 0 < drawing.outside <= 100
     said = [text.get_text().replace("\n", " ") for text in drawing.figure.texts]
-    assert any(f"{drawing.outside} of 20,000 points are outside" in text for text in said)
+    assert any(f"Outside the frame: {drawing.outside} of 20,000 points" in text for text in said)
 
 
 def test_only_requested_labels_widen_the_frame() -> None:

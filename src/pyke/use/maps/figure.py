@@ -123,7 +123,7 @@ def _notes(drawing: Drawing, points: int) -> list[str]:
             f"with {MIN_ALIKE} or more others."
         )
     if drawing.outside:
-        notes.append(f"{drawing.outside:,} of {points:,} points are outside the frame.")
+        notes.append(f"Outside the frame: {drawing.outside:,} of {points:,} points.")
     return notes
 
 

@@ -236,8 +236,8 @@ class Drawn:
             )
         if self.outside:
             notes.append(
-                f"{self.outside:,} of {self.points:,} points are outside the frame; "
-                "a page (.html) contains all points."
+                f"Outside the frame: {self.outside:,} of {self.points:,} points. "
+                "A page (.html) contains all points."
             )
         if self.alike:
             notes.append(
