@@ -31,7 +31,7 @@ from pyke.config import Config
 from pyke.core.arrays import Ids
 from pyke.core.progress import Progress
 from pyke.evaluate.rivals.registry import Job
-from pyke.evaluate.rivals.trained import EPOCHS, LINK_GRID, PATIENCE, SMALL, LinkModel
+from pyke.evaluate.rivals.trained import EPOCHS, PATIENCE, SMALL, LinkModel, link_grid
 from pyke.graph.changes import remove_triples
 from pyke.graph.graph import Graph
 from pyke.graph.roles import states_type
@@ -213,7 +213,7 @@ def train(parts: Parts, config: Config, name: str, seconds: float) -> tuple[Scor
     job, parts_of = Job(parts.graph, config), 2 if name == "ComplEx" else 1
     more = {"embedding_dim": config.dimensions // parts_of, **MODELS[name]}
     some = parts.valid[:: max(1, len(parts.valid) // VALIDATION)]
-    runs = [(Ranked(job, name, grid, more), grid) for grid in LINK_GRID]
+    runs = [(Ranked(job, name, grid, more), grid) for grid in link_grid(len(job.triples))]
     began, waited = time.process_time(), 0
     best: tuple[float, Ranked, dict[str, Any], dict[str, Any]] | None = None
     epochs = 0
@@ -222,7 +222,8 @@ def train(parts: Parts, config: Config, name: str, seconds: float) -> tuple[Scor
         found = []
         for model, grid in runs:
             for _ in range(EPOCHS * grid["batches"]):
-                model.train()
+                if time.process_time() - began < seconds:
+                    model.train()
             found.append(figures(ranks(parts, some, model.scorer()))["MRR"])
             settings = {**grid, "epochs": epochs * grid["batches"]}
             print(f"{name} {settings}: {found[-1]:.3f}", file=sys.stderr, flush=True)
@@ -244,12 +245,13 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["PYKE", *MODELS])
     parser.add_argument("--asked", type=int, default=3000, help="test triples [3000]")
     parser.add_argument("--seconds", type=float, default=600, help="CPU time of a choice [600]")
-    parser.add_argument("--dimensions", type=int, default=100, help="of PyKEEN's models [100]")
+    parser.add_argument("--dimensions", type=int, default=50, help="of all vectors [50]")
     options = parser.parse_args()
     config = Config(on_error="skip")
     parts = split(Run(common.graph(options.data, options.graph), config).read(), config)
     test = parts.test[:: max(1, len(parts.test) // options.asked)]
     rows: list[dict[str, Any]] = []
+    sized = replace(config, dimensions=options.dimensions)
 
     def add(method: str, scorer: Scorer, chosen: Any) -> None:
         rows.append({"method": method, **figures(ranks(parts, test, scorer)), "chosen": chosen})
@@ -258,13 +260,13 @@ def main() -> None:
     add("frequency", frequency(parts), "")
     for method in options.methods:
         if method == "PYKE":
-            scorers = {mu: pyke(parts, config)(mu) for mu in VOTERS}
+            with_voters = pyke(parts, sized)
+            scorers = {mu: with_voters(mu) for mu in VOTERS}
             some = parts.valid[:: max(1, len(parts.valid) // VALIDATION)]
             scores = {mu: figures(ranks(parts, some, one))["MRR"] for mu, one in scorers.items()}
             mu = max(scores, key=lambda one: scores[one])
             add("PYKE", scorers[mu], f"{mu} voters")
         else:
-            sized = replace(config, dimensions=options.dimensions)
             scorer, chosen = train(parts, sized, method, options.seconds)
             add(method, scorer, ", ".join(f"{key} {value}" for key, value in chosen.items()))
     columns = {"method": "", "MRR": ".3f", **{f"Hits@{k}": ".3f" for k in (1, 3, 10)}}

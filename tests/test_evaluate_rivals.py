@@ -204,6 +204,12 @@ def test_a_race_keeps_the_better_half_and_stops_when_scores_stop_rising(
     assert (found["number"], found["epochs"]) == (winner, epochs)
 
 
+def test_settings_with_larger_batches_drop_out_if_batches_cannot_grow() -> None:
+    """Otherwise a large graph would train the same settings twice, once for four times as long."""
+    assert trained.link_grid(10_000) == trained.LINK_GRID
+    assert [one["batches"] for one in trained.link_grid(10**6)] == [1, 1, 1]
+
+
 def test_a_model_with_larger_batches_trains_for_as_many_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -161,6 +161,12 @@ def batch_size(triples: int) -> int:
     return min(MAX_BATCH, max(MIN_BATCH, 1 << (max(1, triples // MIN_STEPS).bit_length() - 1)))
 
 
+def link_grid(triples: int) -> tuple[dict[str, Any], ...]:
+    """The settings to compare, without those whose batches would not be larger after all."""
+    largest = MAX_BATCH // batch_size(triples)
+    return tuple(settings for settings in LINK_GRID if settings["batches"] <= largest)
+
+
 def link_model(name: str, title: str, parts: int = 1, **more: Any) -> Method:
     """A model of PyKEEN; one dimension of it has `parts` real numbers."""
 
@@ -176,7 +182,7 @@ def link_model(name: str, title: str, parts: int = 1, **more: Any) -> Method:
         return model.vectors()
 
     def choose(job: Job) -> dict[str, Any]:
-        return race(job, start, LINK_GRID)
+        return race(job, start, link_grid(len(job.triples)))
 
     return Method(title, run, "pykeen", choose=choose)
 
