@@ -13,7 +13,7 @@ NAMES = (
     "house", "startup", "reading", "export", "gather", "memory", "end_to_end", "determinism",
     "kills", "lubm_speed", "lubm_counts", "lubm_scaling", "paper_variants", "evaluation",
     "springs", "calibration", "update", "neighbours", "maps", "comparisons", "sources", "fetching",
-    "literals", "predictors", "facts", "purity", "starts", "serve",
+    "literals", "predictors", "facts", "purity", "starts", "serve", "links", "ceiling",
 )  # fmt: skip
 
 
