@@ -51,6 +51,20 @@ def test_reading_runs_no_code_from_the_working_directory(hostile: Path) -> None:
     assert '"triples": 3' in pyke("info", "data.rdf", "data.ttl", "data.jsonld", "--json")
 
 
+def test_numba_takes_no_settings_from_the_working_directory(hostile: Path) -> None:
+    pytest.importorskip("yaml")
+    written(hostile / ".numba_config.yaml", "disable_jit: 1\n")
+    code = (
+        "import os; from pyke.core.compile import numba; settings = numba.core.config; "
+        "print(settings.DISABLE_JIT); settings.reload_config(); print(settings.DISABLE_JIT); "
+        "print(os.getcwd())"
+    )
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "NUMBA_NUM_THREADS": "1"}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    found = subprocess.check_output([sys.executable, "-P", "-c", code], env=environment, text=True)
+    assert found.split() == ["0", "0", str(hostile)]
+
+
 def test_a_comparison_runs_no_code_from_the_working_directory(hostile: Path) -> None:
     written(hostile / "data.nt", crafts(6))
     pyke("compare", "data.nt", "--methods", "random", "--dimensions", "4")

@@ -195,6 +195,13 @@ def test_suggestions_are_the_predicates_that_it_lacks(embedding: Embedding) -> N
     assert not {one.predicate for one in suggested.predicates} & {"http://e/shops", RDF_TYPE}
 
 
+def test_a_graph_without_entities_has_no_suggestions(tmp_path: Path) -> None:
+    path = tmp_path / "x.nt"
+    path.write_text("<e:a> <e:a> <e:a> .\n")
+    with pytest.raises(NothingToScore, match="all terms are predicates or classes"):
+        pyke.embed(path, dimensions=4).suggest("e:a")
+
+
 def test_an_explanation_agrees_with_the_prediction(embedding: Embedding, found: Facts) -> None:
     (why,) = explain_facts(embedding, "http://e/p1_1", ["lives"])
     fact = next(f for f in found if (f.term, f.predicate) == (why.term, "http://e/lives"))

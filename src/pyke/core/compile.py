@@ -20,12 +20,17 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
-import numba.core.caching
-import numba.core.config
-import numba.core.event
-
 from pyke.core import progress
+from pyke.core.system import away_from
+
+# Numba reads its settings from this file in the working directory, which is not trusted: when it is
+# imported, and again when it compiles.
+with away_from(".numba_config.yaml"):
+    import numba
+    import numba.core.caching
+    import numba.core.config
+    import numba.core.event
+setattr(numba.core.config, "_config_fname", os.devnull)  # noqa: B010  unknown to the type checker
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -13,6 +13,8 @@ import resource
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +153,21 @@ def try_exchange(first: Path, second: Path) -> bool:
     if number in (errno.EINVAL, errno.ENOSYS):
         return False
     raise OSError(number, os.strerror(number))
+
+
+@contextmanager
+def away_from(name: str) -> Iterator[None]:
+    """Context manager: leave the working directory meanwhile if it has a file of this name."""
+    if not os.path.lexists(name):
+        yield
+        return
+    here = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir("/")
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
 
 
 # -- C library; ctypes is slow to import ------------------------------------------------------

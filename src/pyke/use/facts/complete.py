@@ -190,6 +190,8 @@ def prepare(
     space = Space.of(graph, entities, config, mu, exact, progress)
     withheld = withhold(graph, config.type_predicate, config.seed)
     smaller = Space.of(withheld.graph, entities, config, mu, exact, progress)
+    if not len(smaller.entities):
+        raise NothingToScore("no facts can be predicted: all terms are predicates or classes.")
     trial = run_trial(space, withheld, smaller, functional, progress)
     wanted = [one for one in wanted if one in functional]
     return Predictor(space, trial, functional, wanted, refused)
