@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from pyke.distributed.executor import InProcess
 from pyke.embedding import store
 from pyke.embedding.embedding import Embedding
 from pyke.errors import (
+    DamagedStore,
     EmptyGraph,
     Interrupted,
     NoInput,
@@ -32,6 +35,7 @@ from pyke.errors import (
     PykeError,
     SyntaxProblem,
     UsageError,
+    WriteError,
 )
 from pyke.pipeline import Run, embed_graph
 from pyke.simulation import anneal
@@ -230,6 +234,47 @@ def test_a_remote_output_is_sealed_and_not_replaced_unasked() -> None:
     with pytest.raises(OutputExists, match="memory://sealed exists"):
         embed_with(InProcess(), 2, "memory://sealed", inputs, config)
     embed_with(InProcess(), 2, "memory://sealed", inputs, config, force=True)
+
+
+class _At(Progress):
+    """Does something when a stage starts."""
+
+    def __init__(self, name: str, action: Callable[[], Any]) -> None:
+        self._name, self._action = name, action
+
+    def stage(self, name: str, *_: Any) -> None:
+        if name == self._name:
+            self._action()
+
+
+def test_storage_that_vanishes_is_an_error() -> None:
+    def vanish() -> None:
+        MEMORY.rm("/.gone.pyke", recursive=True)
+
+    config, inputs = Config(dimensions=4, threads=1), in_memory(crafts())
+    with pytest.raises(NoInput, match=r"cannot read memory://.gone.pyke/.*it does not exist"):
+        embed_with(InProcess(), 2, "memory://gone", inputs, config, progress=_At("springs", vanish))
+
+
+def test_a_damaged_piece_is_an_error() -> None:
+    def damage() -> None:
+        data = bytearray(MEMORY.cat_file("/.hurt.pyke/arrange/0"))
+        data[-100] ^= 1
+        MEMORY.pipe_file("/.hurt.pyke/arrange/0", bytes(data))
+
+    config, inputs = Config(dimensions=4, threads=1), in_memory(crafts())
+    with pytest.raises(DamagedStore, match=r"arrange/0 does not match its checksum"):
+        embed_with(InProcess(), 1, "memory://hurt", inputs, config, progress=_At("springs", damage))
+
+
+def test_a_full_disk_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    config, inputs = Config(dimensions=4, threads=1), in_memory(crafts())
+    full = _At("springs", lambda: monkeypatch.setattr(type(MEMORY), "open", no_space))
+    with pytest.raises(WriteError, match=r"cannot write memory://.full.pyke/.*No space left"):
+        embed_with(InProcess(), 2, "memory://full", inputs, config, progress=full)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,15 @@ from pyke.core.progress import Progress
 from pyke.distributed import cluster, embed_to
 from pyke.distributed.cluster import OnCluster, local_cluster, remote_cluster
 from pyke.distributed.storage import Storage
-from pyke.errors import ClusterError, UsageError
+from pyke.errors import (
+    ClusterError,
+    DamagedStore,
+    NoInput,
+    PykeError,
+    SyntaxProblem,
+    UsageError,
+    WriteError,
+)
 
 CONFIG = Config(dimensions=8, threads=1, max_iterations=7, checkpoint_seconds=0)
 
@@ -103,13 +111,14 @@ def test_another_version_on_a_worker_is_found(
 
 def test_an_error_of_a_task_is_that_of_the_run(client: Any) -> None:
     executor = OnCluster(client)
-    task = executor.submit(_invalid)
-    with pytest.raises(UsageError, match="it must be at least 1"):
-        executor.results([task])
+    for kind in (UsageError, WriteError, NoInput, DamagedStore, SyntaxProblem):
+        task = executor.submit(_fail, kind)
+        with pytest.raises(kind, match="the disk is full"):
+            executor.results([task])
 
 
-def _invalid() -> None:
-    raise UsageError("it must be at least 1")
+def _fail(kind: type[PykeError]) -> None:
+    raise kind("the disk is full")
 
 
 def test_an_unreachable_scheduler_is_an_error(pyke: Command, graph: Path, tmp_path: Path) -> None:

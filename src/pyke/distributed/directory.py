@@ -16,6 +16,7 @@ from pyke.core import files
 from pyke.core.compile import VECTOR_KERNELS, version
 from pyke.core.progress import Progress
 from pyke.distributed.cluster import OnCluster, WorkersLost, check_storage, check_workers
+from pyke.distributed.costs import TEXT_PER_TRIPLE, TRIPLES_PER_TERM, Counts, partitions_for
 from pyke.distributed.executor import Executor
 from pyke.distributed.job import Job
 from pyke.distributed.parts import Part, cut, find_inputs
@@ -23,6 +24,7 @@ from pyke.distributed.run import Flow, check_settings
 from pyke.distributed.storage import Storage, exists, local_path
 from pyke.errors import OutputExists, UsageError
 from pyke.pipeline.checkpoints import difference
+from pyke.pipeline.plan import TYPICAL_RATIO
 from pyke.pipeline.stages import Stages
 from pyke.read.find import Document, count_skipped_files
 from pyke.read.tokenize import check_base
@@ -57,7 +59,7 @@ def embed_to(
 
 def embed_with(
     executor: Executor,
-    partitions: int,
+    workers: int,
     output: str | os.PathLike[str],
     inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     config: Config,
@@ -74,6 +76,7 @@ def embed_with(
     given = [os.fspath(one) for one in several]
     documents = find_inputs(given, config.format)
     target = os.fspath(output)
+    partitions = partitions_for(estimate(documents), workers, config.memory)
     with _work(target, force, resume) as scratch:
         check(scratch)
         found = fingerprint(documents, config)
@@ -81,7 +84,7 @@ def embed_with(
         names = [document.name for document in documents]
         for attempt in range(ATTEMPTS):
             stages = Stages(config, progress, names)
-            flow = Flow(job, executor, stages, parts)
+            flow = Flow(job, executor, stages, parts, workers)
             flow.census.files_passed_over = count_skipped_files(given)
             try:
                 manifest = flow.embed(_absolute(target), force, found)
@@ -92,6 +95,13 @@ def embed_with(
                 stages.progress.note(f"{error}. The run continues from the last checkpoint.")
         scratch.remove_all()
     return manifest | {"cluster": asdict(flow.used) | {"partitions": job.partitions}}
+
+
+def estimate(documents: Sequence[Document]) -> Counts:
+    """Counts of documents, by their size alone."""
+    text = sum(one.size * (TYPICAL_RATIO if one.compression else 1) for one in documents)
+    triples = text / TEXT_PER_TRIPLE
+    return Counts.like_lubm(triples, triples / TRIPLES_PER_TERM)
 
 
 def fingerprint(documents: Sequence[Document], config: Config) -> dict[str, Any]:

@@ -7,7 +7,6 @@ the client. A task that runs again, because its worker was lost, finds its file 
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from functools import wraps
 from typing import Any
 
 from pyke.config import Config
+from pyke.core.memory import PeakMemory
 from pyke.distributed.pieces import Arrays, read_piece, read_result, write_pieces
 from pyke.distributed.storage import Storage
 
@@ -60,10 +60,10 @@ def stage(function: Task) -> Callable[..., Result]:
         if job.scratch.exists(name):
             return read_result(job.scratch, name)
         began = time.process_time()
-        pieces, result = function(job, number, *arguments)
-        written = write_pieces(job.scratch, name, pieces, result)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        return result | {WRITTEN: written, CPU: time.process_time() - began, PEAK: peak}
+        with PeakMemory() as memory:
+            pieces, result = function(job, number, *arguments)
+            written = write_pieces(job.scratch, name, pieces, result)
+        return result | {WRITTEN: written, CPU: time.process_time() - began, PEAK: memory.peak}
 
     return task
 

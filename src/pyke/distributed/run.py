@@ -15,6 +15,7 @@ from typing import Any
 from pyke import __version__
 from pyke.config import Config
 from pyke.distributed import dictionary, simulation, springs, triples
+from pyke.distributed.costs import SPRINGS_PER_PAIR, Counts, check_memory, plan_cluster
 from pyke.distributed.executor import Executor
 from pyke.distributed.job import CPU, PEAK, WRITTEN, Job, Result
 from pyke.distributed.layout import layout_of_particles, layout_of_terms
@@ -55,7 +56,8 @@ class Used:
 
     cpu_seconds: dict[str, float] = field(default_factory=dict)  # by stage
     written_bytes: dict[str, int] = field(default_factory=dict)  # for other tasks, by stage
-    peak_bytes: int = 0  # of a worker
+    peak_bytes: dict[str, int] = field(default_factory=dict)  # of a worker, by stage
+    pairs: int = 0  # with a positive similarity
     halo_bytes: int = 0  # that partitions exchange before each step
     all_gather_bytes: int = 0  # that they would exchange if each needed all positions
 
@@ -63,7 +65,15 @@ class Used:
 class Flow:
     """The stages of one run."""
 
-    def __init__(self, job: Job, executor: Executor, stages: Stages, parts: Sequence[Part]) -> None:
+    def __init__(
+        self,
+        job: Job,
+        executor: Executor,
+        stages: Stages,
+        parts: Sequence[Part],
+        workers: int,
+    ) -> None:
+        self._workers = workers
         self._job, self._executor, self._stages, self._parts = job, executor, stages, parts
         self.census = Census()
         self.used = Used()
@@ -122,7 +132,7 @@ class Flow:
         used = self.used
         used.cpu_seconds[name] = sum(one.get(CPU, 0.0) for one in results)
         used.written_bytes[name] = sum(one.get(WRITTEN, 0) for one in results)
-        used.peak_bytes = max([used.peak_bytes, *(one.get(PEAK, 0) for one in results)])
+        used.peak_bytes[name] = max(one.get(PEAK, 0) for one in results)
         return results
 
     # -- reading ------------------------------------------------------------------------------
@@ -202,13 +212,24 @@ class Flow:
             [first + subject_bases[p], first + subject_bases[-1] + object_bases[p]]
             for p in range(job.partitions)
         ]
+        self._require_memory()
         arguments = [(self._terms, self._particles, one) for one in bases]
-        self._run_each(springs.events, arguments)
+        self.used.pairs = sum(one["pairs"] for one in self._run_each(springs.events, arguments))
         found = self._run(springs.forces, job.partitions, self._particles)
         row, partitions = FLOAT * job.config.dimensions, sum(one["rows"] > 0 for one in found)
         self.used.halo_bytes = row * sum(sum(one["sources"]) for one in found)
         self.used.all_gather_bytes = row * self._particles.size * (partitions - 1)
         return found
+
+    def _require_memory(self) -> None:
+        """Raise OverBudget if the simulation exceeds the memory of the workers."""
+        config, census = self._job.config, self.census
+        if config.memory is not None:
+            counts = Counts.like_lubm(census.triples, census.terms)
+            springs_ = SPRINGS_PER_PAIR * counts.pairs
+            counts = counts.with_springs(counts.pairs, self._particles.size, springs_)
+            planned = plan_cluster(counts, config, self._workers, config.memory)
+            check_memory(planned, config, config.memory, "memory")
 
     # -- simulation ---------------------------------------------------------------------------
 

@@ -33,6 +33,11 @@ class Partition:
     halo_owners: Offsets  # of each row of the halo
     sent: dict[int, Ids]  # rows that each other partition needs
 
+    def __sizeof__(self) -> int:
+        """Bytes of its arrays: a task runs where most of its arguments are."""
+        arrays = [*self.system, self.ranges, self.halo_owners, *self.sent.values()]
+        return sum(one.nbytes for one in arrays if isinstance(one, np.ndarray))
+
     @property
     def rows(self) -> int:
         """Number of its own rows, including those that complete a block."""
@@ -50,6 +55,9 @@ class State:
 
     positions: Floats  # (particles, dimensions)
     sums: Sums
+
+    def __sizeof__(self) -> int:
+        return int(self.positions.nbytes + self.sums.nbytes)
 
 
 def load_partition(job: Job, number: int, particles: Layout) -> Partition:
