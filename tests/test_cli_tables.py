@@ -60,6 +60,12 @@ def test_labels_have_no_control_characters(capsys: pytest.CaptureFixture[str]) -
     assert lines[2] == "\\u001b[31mred\\u000d\\u009b"
 
 
+def test_a_label_of_a_million_words_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, ("label", "term"), [("word " * 1_000_000, IRI)])
+    assert sum(line.count("word") for line in lines) == tables.MAX_CELL // 5
+    assert sum(line.count("…") for line in lines) == 1
+
+
 def test_wide_characters_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, ("label", "n"), [("東京", "1"), ("abcd", "2")])
     assert lines[2:4] == ["東京   1", "abcd   2"]

@@ -17,6 +17,7 @@ from pyke.core.text import printable
 
 DEFAULT_WIDTH = 80  # in files and pipes
 MIN_WIDTH = 12  # of a column that is wrapped
+MAX_CELL = 2000  # characters: a label may have millions, and wrapping them takes minutes
 
 
 def is_terminal() -> bool:
@@ -61,7 +62,9 @@ def print_table(
 
 
 def _shown(text: str) -> str:
-    """Text of a cell as it is printed: columns are as wide as this."""
+    """Text of a cell as it is printed: columns are as wide as this. Very long labels are cut."""
+    if len(text) > MAX_CELL:
+        text = f"{text[: MAX_CELL - 1]}…"
     return encodable(printable(text))
 
 
