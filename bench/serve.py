@@ -13,6 +13,7 @@ picture within 2 s. `--seconds` and `--connections` change the load; they are at
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import re
 import subprocess
@@ -131,8 +132,8 @@ def under_load(directory: Path, terms: int, connections: int, seconds: float) ->
     """Rows for a small file, neighbours and search, and the peak memory of the server."""
     with server(directory) as (address, process):
         wait(address, "/api/search?q=a")
-        for term in range(0, 60_000, 3_000):  # the indexes are there
-            wait(address, f"/api/nearest?term={term % terms}")
+        while not json.loads(wait(address, "/api/info"))["indexed"]:
+            time.sleep(0.2)
         drawn = random.Random(1)
         ids = [drawn.randrange(terms) for _ in range(2_000)]
         nearest = [f"/api/nearest?term={one}&k=10" for one in ids]
@@ -197,7 +198,8 @@ def page(directory: Path) -> dict[str, Any]:
     if CHROMIUM is None:
         return {}
     with server(directory) as (address, process), tempfile.TemporaryDirectory() as folder:
-        wait(address, "/api/groups")
+        while not json.loads(wait(address, "/api/info"))["indexed"]:
+            time.sleep(0.2)
         browser = Browser(Path(folder))
         browser.resize(1400, 860)
         browser.call("Page.navigate", url=f"{address}?layout=components")

@@ -14,6 +14,7 @@ from pyke.evaluate.rivals.registry import Job
 from pyke.pipeline.embed import embed
 from pyke.pipeline.update import update
 from pyke.springs.events import event_similarities
+from pyke.use.search import SearchIndex
 
 # Enough members for the search of many neighbours and for an update that learns a linear map.
 MEMBERS = 130
@@ -37,6 +38,8 @@ def compile_all(folder: Path, progress: Progress) -> None:
     update(embedding, change, _graph()[:2])
     progress.stage("neighbours")
     embedding.nearest_of_many(np.arange(len(embedding)), 5, exact=True)
+    progress.stage("search")
+    SearchIndex(embedding).find("a")
     progress.stage("types")
     embedding.predict_types(min_confidence=0)
     progress.stage("clusters")

@@ -28,6 +28,7 @@ def info(explorer: Explorer) -> Response:
             "history": e.manifest.get("history", []),
             "updated": bool(e.manifest.get("updates")),
             "compared": explorer.other is not None,
+            "indexed": explorer.is_indexed,
             "limits": {
                 "neighbours": limits.MAX_NEIGHBOURS,
                 "page": limits.MAX_PAGE,

@@ -42,6 +42,7 @@ class Explorer:
         self.triples: Ids = embedding.triples
         self.types: Ids = embedding.types
         self.subjects = np.ascontiguousarray(self.triples[:, 0])
+        self.typed_subjects = np.ascontiguousarray(self.types[:, 0])
 
     def job(self, name: str, compute: Compute, quick: bool = False) -> Job:
         """The job of this name; every caller gets the same one."""
@@ -124,6 +125,12 @@ class Explorer:
         if len(self.embedding) > COMPARE_ALL_UP_TO:
             self.neighbour_index.start()
 
+    @property
+    def is_indexed(self) -> bool:
+        """Whether all indexes are there; until then, some answers take longer."""
+        is_small = len(self.embedding) <= COMPARE_ALL_UP_TO
+        return self.search_index.ready() and (is_small or self.neighbour_index.ready())
+
     def nearest(self, term: int, k: int, among: Ids | None = None) -> tuple[Ids, Floats]:
         """Ids and distances of the k terms closest to a term."""
         query = self.vectors[term]
@@ -146,7 +153,7 @@ class Explorer:
 
     def types_of(self, term: int) -> Ids:
         """The classes of a term."""
-        begin, end = np.searchsorted(self.types[:, 0], [term, term + 1])
+        begin, end = np.searchsorted(self.typed_subjects, [term, term + 1])
         classes: Ids = self.types[begin:end, 1]
         return classes
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from pyke.core import system
 from pyke.core.progress import Progress
 from pyke.errors import Interrupted, NothingToScore, PykeError
 
@@ -148,3 +149,4 @@ class Lane:
             if self._after:
                 self._after.idle.wait()
             job.run()
+            system.release_free_memory()  # the temporary arrays of a job

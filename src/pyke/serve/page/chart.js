@@ -9,6 +9,7 @@ import {channels} from "./theme.js";
 const DISCS_UP_TO = 30000;  // without WebGL: more points are drawn as density
 const REACH = 12;           // pixels between the pointer and a point that it means
 const MOVING = 650;         // milliseconds from one layout to the next
+const MOST = 150000, FEWEST = 20000, SLOW = 45, FAST = 24, AT_REST = 180;  // points, milliseconds
 const TILT = 0.38, TURN = -1.01;
 
 export class Chart {
@@ -40,6 +41,8 @@ export class Chart {
     this.frameTimes = [];
     this.waiting = false;
     this.part = 1;
+    this.most = MOST;        // points that are drawn while the map moves
+    this.lastDraw = 0;
     this.measure();
   }
 
@@ -154,7 +157,12 @@ export class Chart {
   seeAll() {
     if (!this.count) return;
     const free = this.insets(), {width, height} = this.size;
-    const part = coordinate => rangeOf(this.flat.filter((_, at) => at % 2 === coordinate));
+    const step = Math.ceil(this.count / 50000);  // a part of many points shows where they are
+    const part = coordinate => {
+      const values = new Float32Array(Math.ceil(this.count / step));
+      for (let i = 0; i < values.length; i++) values[i] = this.flat[2 * i * step + coordinate];
+      return rangeOf(values);
+    };
     const [left, right] = part(0), [low, high] = part(1);
     const wide = Math.max(80, width - free.left - free.right);
     const tall = Math.max(80, height - free.top - free.bottom);
@@ -283,6 +291,7 @@ export class Chart {
   draw() {
     this.waiting = false;
     const began = performance.now();
+    this.adapt(began);
     const ratio = Math.min(devicePixelRatio || 1, 2), {width, height} = this.size;
     const [wide, tall] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (this.gl) this.drawWithGl(ratio, wide, tall);
@@ -300,6 +309,17 @@ export class Chart {
     document.documentElement.dataset.drawn = this.gl ? "webgl" : "canvas";
   }
 
+  // While the map moves, a slow computer draws a part of the points; the others follow at rest.
+  adapt(now) {
+    const view = JSON.stringify(this.view), gap = now - this.lastDraw;
+    this.moving = view !== this.lastView;
+    if (this.moving && gap > SLOW && gap < 1000) this.most = Math.max(FEWEST, 0.6 * Math.min(this.most, this.count));
+    else if (this.moving && gap < FAST) this.most = Math.min(1.25 * this.most, 1e7);
+    [this.lastView, this.lastDraw] = [view, now];
+    clearTimeout(this.rest);
+    if (this.moving && this.most < this.count) this.rest = setTimeout(() => this.redraw(), AT_REST);
+  }
+
   drawWithGl(ratio, width, height) {
     const alpha = this.alpha(), colours = new Float32Array(64 * 4);
     this.colours.forEach((colour, at) => {
@@ -309,7 +329,7 @@ export class Chart {
     });
     this.gl.draw({
       width, height, colours, part: this.part, size: ratio * this.pointSize(), reach: this.spread ?? 0,
-      axes: this.axes(), centre: [this.view.x, this.view.y],
+      most: this.moving ? this.most : Infinity, axes: this.axes(), centre: [this.view.x, this.view.y],
       scale: [2 * this.view.scale * ratio / width, 2 * this.view.scale * ratio / height],
     });
   }

@@ -84,8 +84,8 @@ export class Points {
     this.count = order.length;
   }
 
-  draw({width, height, part, size, reach, axes, centre, scale, colours}) {
-    const {gl, at} = this;
+  draw({width, height, part, size, reach, axes, centre, scale, colours, most}) {
+    const {gl, at} = this, count = Math.min(this.count, most);
     if (gl.canvas.width !== width || gl.canvas.height !== height) {
       gl.canvas.width = width;
       gl.canvas.height = height;
@@ -102,6 +102,6 @@ export class Points {
     gl.uniform2fv(at.centre, centre);
     gl.uniform2fv(at.scale, scale);
     gl.uniform4fv(at.colours, colours);
-    gl.drawElements(gl.POINTS, this.count, gl.UNSIGNED_INT, 0);
+    gl.drawElements(gl.POINTS, count, gl.UNSIGNED_INT, 4 * (this.count - count));
   }
 }
