@@ -14,6 +14,7 @@ NAMES = (
     "kills", "lubm_speed", "lubm_counts", "lubm_scaling", "paper_variants", "evaluation",
     "springs", "calibration", "update", "neighbours", "maps", "comparisons", "sources", "fetching",
     "literals", "predictors", "facts", "purity", "starts", "serve", "links", "ceiling",
+    "workers", "cost_model",
 )  # fmt: skip
 
 

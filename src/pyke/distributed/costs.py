@@ -32,21 +32,21 @@ class Cost:
 
 
 COSTS = {
-    "read": Cost("text_bytes", 8.0e-9, 0.27, 0.6),
-    "merge": Cost("terms", 6.0e-7, 9.0, 130.0),
-    "number": Cost("terms", 4.0e-7, 75.0, 300.0),
-    "resolve": Cost("terms", 1.0e-7, 4.0, 20.0),
-    "send": Cost("triples", 1.0e-7, 11.0, 60.0),
-    "arrange": Cost("triples", 1.5e-7, 23.0, 110.0),
-    "count": Cost("triples", 1.5e-7, 16.0, 110.0),
-    "events": Cost("pairs", 1.5e-7, 24.0, 110.0),
-    "forces": Cost("pairs", 2.0e-7, 18.0, 120.0),
+    "read": Cost("text_bytes", 7.5e-9, 0.246, 0.14),
+    "merge": Cost("terms", 1.04e-6, 9.0, 362.0),
+    "number": Cost("terms", 3.1e-7, 75.9, 141.0),
+    "resolve": Cost("terms", 2.9e-8, 4.0, 25.0),
+    "send": Cost("triples", 1.0e-7, 12.6, 46.0),
+    "arrange": Cost("triples", 1.7e-7, 26.1, 66.0),
+    "count": Cost("triples", 2.4e-7, 17.6, 99.0),
+    "events": Cost("pairs", 2.3e-7, 24.0, 89.0),
+    "forces": Cost("pairs", 2.9e-7, 16.9, 56.0),
 }
-ROW_SECONDS = 4.0e-8  # of the simulation, per row that it gathers
+ROW_SECONDS = 4.25e-8  # of the simulation, per row that it gathers
 # Rows that the springs of a partition need from others: HALO_FACTOR · rows ** HALO_EXPONENT.
-HALO_FACTOR, HALO_EXPONENT = 90.0, 0.35
+HALO_FACTOR, HALO_EXPONENT = 22.3, 0.466
 
-# Counts of a graph of which only triples and terms are known; those of LUBM(50).
+# Counts of a graph of which only triples and terms are known; those of LUBM(5).
 TEXT_PER_TRIPLE = 262.0
 TRIPLES_PER_TERM = 4.1
 CONTEXTS_PER_TRIPLE = 0.243
