@@ -7,8 +7,10 @@ import importlib
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from html.parser import HTMLParser
@@ -88,8 +90,26 @@ def test_the_commands_in_the_readme_run(
     commands = [step.command for step in steps_of(ROOT / "README.md") if not step.python]
     assert len(commands) >= 5
     for command in commands:
-        done = pyke(*shlex.split(command)[1:])
+        arguments = shlex.split(command)[1:]
+        if arguments[0] == "serve":
+            assert "<title>" in _first_page(*arguments)
+            continue
+        done = pyke(*arguments)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+def _first_page(*arguments: str) -> str:
+    """Start a server on a free port, and return the page that it says to open."""
+    command = [sys.executable, "-m", "pyke", *arguments, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        try:
+            said = (re.search(r"Open (\S+) in a browser", line) for line in server.stdout)
+            url = next(filter(None, said))[1]
+            with urllib.request.urlopen(url, timeout=30) as page:
+                return str(page.read().decode())
+        finally:
+            server.send_signal(signal.SIGINT)
 
 
 # -----------------------------------------------------------------------------
