@@ -274,6 +274,7 @@ def test_a_predictor_gives_scores_of_classes_and_is_deterministic(name: str) -> 
 
 @pytest.mark.parametrize("name", PREDICTORS)
 def test_the_own_types_of_a_subject_do_not_affect_its_scores(name: str) -> None:
+    """They affect those of `types` a little: they are contexts of the terms linked to it."""
     work = job(noisy_crafts(8))
     subjects = np.unique(work.graph.types[:, 0])
     found = scores_of(name, work, subjects)
@@ -281,7 +282,7 @@ def test_the_own_types_of_a_subject_do_not_affect_its_scores(name: str) -> None:
         dropped = states_type(work.graph, RDF_TYPE) & (work.graph.subjects == x)
         graph, _ = remove_triples(work.graph, dropped, RDF_TYPE, keep_all_terms=True)
         (alone,) = scores_of(name, replace(work, graph=graph), np.array([x], np.int32))
-        assert row == pytest.approx(alone)
+        assert row == pytest.approx(alone, abs=0.02 if name == "types" else None)
 
 
 def test_springs_and_roles_predict_the_crafts_and_the_prior_does_not() -> None:

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
+from pyke.config import Config
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import load
 from pyke.evaluate import evaluate, lubm
 from pyke.evaluate.rivals.direct import spring_neighbours
 from pyke.evaluate.rivals.registry import Job
-from pyke.pipeline.embed import embed
+from pyke.pipeline.embed import Run, embed, find_forces
+from pyke.pipeline.stages import Stages
 from pyke.pipeline.update import update
+from pyke.simulation.anneal import Forces, simulate_forces
+from pyke.simulation.layouts import Layout
 from pyke.springs.events import event_similarities
 from pyke.use.search import SearchIndex
 
@@ -31,6 +35,8 @@ def compile_all(folder: Path, progress: Progress) -> None:
     event_similarities(np.zeros(2, np.int32), np.zeros(2, np.int32), number=1)
     embed(_graph(), dimensions=2, literals="words", clusters=3)
     embed(_graph(), dimensions=2, init="svd", updates="stochastic")
+    for preset in ("default", "paper"):
+        _simulate_in_quarters(Config.preset(preset, dimensions=2))
     embed(_graph(), dimensions=2).save(folder / "embedding")
     embedding = load(folder / "embedding")
     progress.stage("update")
@@ -54,6 +60,13 @@ def compile_all(folder: Path, progress: Progress) -> None:
     lubm.read(one)
     for _ in lubm.lines(one, literals=False):
         pass
+
+
+def _simulate_in_quarters(config: Config) -> None:
+    """Simulate as a small memory limit does."""
+    forces = find_forces(Run(_graph(), config).read(), Stages(config))
+    held = Forces(*forces, config, Layout(quarters=True))
+    simulate_forces(held, config, Progress())
 
 
 def _graph() -> np.ndarray[tuple[int, int], np.dtype[np.str_]]:

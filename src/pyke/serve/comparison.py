@@ -17,7 +17,7 @@ KEPT_OF = 10  # nearest neighbours that are compared
 def _alignment(explorer: Explorer) -> Alignment:
     other = explorer.other
     if other is None:
-        raise Impossible("Start the server with --compare DIRECTORY to compare two embeddings.")
+        raise Impossible("This server has one embedding. Start it with `compare` to see two.")
     found: Alignment = explorer.job(
         "alignment", lambda _: align(explorer.embedding, other)
     ).result()

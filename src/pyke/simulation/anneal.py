@@ -176,7 +176,7 @@ def simulate(
 
 
 def simulate_forces(
-    forces: Forces,
+    all_forces: Forces,
     config: Config,
     progress: Progress,
     state: State | None = None,
@@ -184,19 +184,19 @@ def simulate_forces(
     terms: int = 0,
 ) -> Result:
     """The same with forces that are in memory or in scratch files."""
-    if config.updates == "alternating" and not 0 < terms < forces.particles:
+    if config.updates == "alternating" and not 0 < terms < all_forces.particles:
         raise UsageError(
             "`updates` is 'alternating', but the springs have no contexts. "
             'Use `similarity="context"`, or other `updates`.'
         )
-    cloud = forces.cloud(state, config)
+    cloud = all_forces.cloud(state, config)
     history = list(state.history) if state else []
-    kept, size = time.monotonic(), 4 * row_stride(config.dimensions) * forces.particles
+    kept, size = time.monotonic(), 4 * row_stride(config.dimensions) * all_forces.particles
     interval = checkpoint_interval(size / WRITTEN_PER_SECOND, config)
     while not (reason := reason_to_stop(history, config)):
         energy = energy_of(len(history), config)
         objective = displacement = 0.0
-        for moves in _moving(len(history), forces.particles, terms, config):
+        for moves in _moving(len(history), all_forces.particles, terms, config):
             sums = ordered_sum(cloud.step(moves, energy))
             objective, displacement = objective + sums[0], displacement + sums[1]
         if config.rescale:
