@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -28,11 +29,13 @@ from pyke.errors import (
     UsageError,
     WriteError,
 )
+from pyke.graph.graph import Graph
 from pyke.pipeline import Run, budget, checkpoints, embed_to, make_plan, plan, read_census
 from pyke.pipeline import embed as pipeline_embed
 from pyke.pipeline.budget import Holding
 from pyke.simulation import anneal
 from pyke.simulation.layouts import LAYOUTS
+from pyke.springs import strongest
 
 
 @pytest.fixture
@@ -584,6 +587,8 @@ def test_every_way_to_hold_positions_resumes_to_the_same_bits(
 ) -> None:
     plain = bits(pyke.embed(graph, clusters=3))
     monkeypatch.setattr(pipeline_embed, "holding_of", lambda *_: holding)
+    monkeypatch.setattr(pipeline_embed, "keeps_graph", lambda *_: holding.graph_in_memory)
+    assert bits(pyke.embed(graph, clusters=3, memory="300MB")) == plain
     config = Config(clusters=3)
     assert bits(embed_to(tmp_path / "whole", graph, config)) == plain
     with pytest.raises(Interrupted):
@@ -610,9 +615,31 @@ def test_less_memory_is_used_where_the_budget_needs_it() -> None:
         assert budget.simulation_bytes(sizes, Config(memory=needed), chosen) <= needed
     assert budget.holding_of(sizes, Config()) == Holding()
     assert budget.holding_of(sizes, Config(memory=1)) == Holding(LAYOUTS[-1], False)
-    assert budget.holding_of(sizes, Config(memory=1), has_directory=False).graph_in_memory
     assert budget.holding_of(sizes, Config(memory=1, init="svd")).layout == LAYOUTS[0]
     disk = budget.disk_bytes(sizes, Config(memory=1))
     assert disk["simulation"] - budget.disk_bytes(sizes, Config())["simulation"] == (
         budget.scratch_bytes(sizes, Config(memory=1))
     )
+
+
+def test_a_graph_that_is_put_on_disk_is_not_in_memory_during_the_simulation(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs: list[weakref.ref[Graph]] = []
+    alive: list[bool] = []
+    read, symmetric = Run.read, strongest.symmetric_matrix
+
+    def watched_read(run: Run) -> Graph:
+        found = read(run)
+        graphs.append(weakref.ref(found))
+        return found
+
+    def watched_matrix(*arguments: Any) -> Any:
+        alive.append(graphs[0]() is not None)
+        return symmetric(*arguments)
+
+    monkeypatch.setattr(Run, "read", watched_read)
+    monkeypatch.setattr(pipeline_embed, "symmetric_matrix", watched_matrix)
+    monkeypatch.setattr(pipeline_embed, "keeps_graph", lambda *_: False)
+    embed_to(tmp_path / "out", graph, Config())
+    assert alive == [False]

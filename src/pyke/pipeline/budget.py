@@ -85,15 +85,30 @@ def _graph_bytes(sizes: Sizes, config: Config) -> int:
 
 
 def springs_bytes(sizes: Sizes, config: Config) -> int:
-    """The graph, the pairs, and the symmetric matrix of the pairs."""
-    pairs = 28 * sizes.pairs + 40 * sizes.particles
-    return _graph_bytes(sizes, config) + 12 * sizes.triples + pairs
+    """The larger of two: graph and pairs; pairs and their symmetric matrix, beside the graph.
+
+    The matrix needs no graph: it stays in memory only if the limit allows this.
+    """
+    finding = _graph_bytes(sizes, config) + 12 * sizes.triples + 13 * sizes.pairs
+    return max(finding, _matrix_bytes(sizes, config, keeps_graph(sizes, config)))
+
+
+def keeps_graph(sizes: Sizes, config: Config) -> bool:
+    """Whether the graph stays in memory when the pairs become springs."""
+    needed = _matrix_bytes(sizes, config, graph_in_memory=True)
+    return config.memory is None or needed <= config.memory
+
+
+def _matrix_bytes(sizes: Sizes, config: Config, graph_in_memory: bool) -> int:
+    graph = _graph_bytes(sizes if graph_in_memory else Sizes(), config)
+    return graph + 28 * sizes.pairs + 40 * sizes.particles
 
 
 def repellers_bytes(sizes: Sizes, config: Config) -> int:
-    """The graph, all similarities, and the springs and repellers that are kept."""
+    """All similarities, and the springs and repellers that are kept; the graph if it stays."""
+    graph = _graph_bytes(sizes if keeps_graph(sizes, config) else Sizes(), config)
     similarities = 16 * sizes.pairs + 8 * sizes.particles
-    return _graph_bytes(sizes, config) + similarities + _forces_bytes(sizes, config)
+    return graph + similarities + _forces_bytes(sizes, config)
 
 
 def _forces_bytes(sizes: Sizes, config: Config) -> int:
@@ -139,12 +154,9 @@ def simulation_bytes(sizes: Sizes, config: Config, holding: Holding | None = Non
     return fixed + springs + (stride * quarters + squares + 4) * sizes.particles
 
 
-def holding_of(sizes: Sizes, config: Config, has_directory: bool = True) -> Holding:
-    """The fastest holding that fits into `config.memory`, or the smallest one if none does.
-
-    Without a directory for checkpoints, the graph stays in memory.
-    """
-    holdings = [one for one in _holdings(config) if one.graph_in_memory or has_directory]
+def holding_of(sizes: Sizes, config: Config) -> Holding:
+    """The fastest holding that fits into `config.memory`, or the smallest one if none does."""
+    holdings = _holdings(config)
     if config.memory is None:
         return holdings[0]
     fitting = (one for one in holdings if simulation_bytes(sizes, config, one) <= config.memory)

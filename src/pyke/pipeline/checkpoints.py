@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
@@ -94,6 +95,7 @@ class Checkpoints:
         self._note = note
         self._last = time.monotonic()
         self._saved: set[str] = set()  # graph, clusters and forces do not change once saved
+        self.can_resume = directory is not None
         self._prefix = ""  # of the names of forces and positions
         if directory and not resume:
             for name in (*_ARRAYS, FIRST + FORCES, FIRST + POSITIONS):
@@ -105,10 +107,12 @@ class Checkpoints:
         earlier._prefix = FIRST
         return earlier
 
-    @property
-    def has_directory(self) -> bool:
-        """Whether anything can be saved."""
-        return self._directory is not None
+    @classmethod
+    def not_to_resume(cls, directory: Path) -> Checkpoints:
+        """A temporary place for what leaves memory; no run resumes from it."""
+        made = cls(directory, {}, math.inf, resume=False)
+        made.can_resume = False
+        return made
 
     @property
     def scratch(self) -> Scratch:

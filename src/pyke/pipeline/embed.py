@@ -7,7 +7,7 @@ The springs of the second one have coarse contexts besides, which need the clust
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from pyke import __version__
 from pyke.config import Config
 from pyke.core.arrays import Floats, Ids, Matrix, Repellers
 from pyke.core.compile import VECTOR_KERNELS, version
+from pyke.core.files import temporary_directory
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, EmptyGraph, UsageError
@@ -22,7 +23,7 @@ from pyke.graph import build
 from pyke.graph.batches import Batch
 from pyke.graph.features import NO_FEATURES, Features
 from pyke.graph.graph import NO_CLUSTERS, NO_TYPES, Census, Graph
-from pyke.pipeline.budget import Holding, holding_of, sizes_of
+from pyke.pipeline.budget import Holding, holding_of, keeps_graph, sizes_of
 from pyke.pipeline.checkpoints import NO_CHECKPOINTS, Checkpoints
 from pyke.pipeline.held import HeldGraph
 from pyke.pipeline.stages import Stages
@@ -70,7 +71,7 @@ def embed(
     run = Run(source, Config.preset(preset, **parameters), progress)
     if run.rows and (run.config.format or run.config.base):
         raise UsageError(f"`format` and `base` apply to files, not to {run.rows.name}")
-    return run.embed()
+    return run.embed_in_memory()
 
 
 def embed_graph(
@@ -156,11 +157,11 @@ def _simulate(
     """Springs → repellers → simulation."""
     config, terms = stages.config, held.terms
     known = checkpoints.load_forces(terms)
-    springs, repellers = known or find_forces(held.graph, stages, clusters, types)
+    springs, repellers = known or find_forces(held.graph, stages, clusters, types, held.put_on_disk)
     del known
     particles = springs.rows
     stages.require("simulation", particles=particles, springs=len(springs.columns))
-    holding = holding_of(stages.sizes, config, checkpoints.has_directory)
+    holding = holding_of(stages.sizes, config)
     if holding != Holding():
         stages.progress.note(f"To stay within `memory`, positions are held as: {holding.name}.")
     if not holding.graph_in_memory:
@@ -179,8 +180,9 @@ def _simulate(
         checkpoints.save_state(state)
 
     saved = checkpoints.load_state(particles, config)
+    to_keep = keep if checkpoints.can_resume else None
     with stages.stage(name, anneal.planned_iterations(config), "iterations"):
-        result = anneal.simulate_forces(forces, config, stages.progress, saved, keep, terms)
+        result = anneal.simulate_forces(forces, config, stages.progress, saved, to_keep, terms)
     del forces
     kept.clear()
     vectors = result.vectors(terms, config.dimensions)
@@ -188,9 +190,16 @@ def _simulate(
 
 
 def find_forces(
-    graph: Graph, stages: Stages, clusters: Ids = NO_CLUSTERS, types: Ids = NO_TYPES
+    graph: Graph,
+    stages: Stages,
+    clusters: Ids = NO_CLUSTERS,
+    types: Ids = NO_TYPES,
+    put_on_disk: Callable[[], None] | None = None,
 ) -> tuple[Matrix, Repellers]:
-    """Springs (who attracts whom, how strongly) and repellers (who repels whom) of a graph."""
+    """Springs (who attracts whom, how strongly) and repellers (who repels whom) of a graph.
+
+    `put_on_disk` releases the memory of the graph, if the limit asks for it.
+    """
     if not len(graph):
         where = ", ".join(stages.inputs) or "the graph"
         raise EmptyGraph(f"nothing to embed in {where}: {why_empty(graph.census)}")
@@ -202,6 +211,9 @@ def find_forces(
     with stages.stage("springs"):
         pairs = find_similarities(graph, config, clusters, types=types)
         stages.require("springs", pairs=len(pairs.first), particles=pairs.particles)
+        if put_on_disk and not keeps_graph(stages.sizes, config):
+            del graph  # the last reference but that of the caller
+            put_on_disk()
         similarities = symmetric_matrix(pairs, config.threads)
         del pairs  # releases memory before the next large arrays
         springs = strongest_springs(similarities, config.k, config.threads)
@@ -257,6 +269,13 @@ class Run:
         """Run all stages, except those whose result is in a checkpoint."""
         held = HeldGraph(checkpoints.load_graph() or self.read(), checkpoints)
         return _embed_graph(held, self.stages, checkpoints)
+
+    def embed_in_memory(self) -> Embedding:
+        """Run all stages without an output; a limit of memory needs a temporary directory."""
+        if self.config.memory is None:
+            return self.embed()
+        with temporary_directory() as directory:
+            return self.embed(Checkpoints.not_to_resume(directory))
 
     def read(self, keep_all_terms: bool = False, known: Features = NO_FEATURES) -> Graph:
         """Read the source into a graph.
