@@ -11,7 +11,7 @@ from pathlib import Path
 
 NAMES = (
     "house", "startup", "reading", "export", "gather", "memory", "end_to_end", "determinism",
-    "kills", "lubm_speed", "lubm_counts", "lubm_scaling", "paper_variants", "evaluation",
+    "kills", "lubm_speed", "lubm_counts", "lubm_scaling", "scale", "paper_variants", "evaluation",
     "springs", "calibration", "update", "neighbours", "maps", "comparisons", "sources", "fetching",
     "literals", "predictors", "facts", "purity", "starts", "serve", "links", "ceiling",
     "workers", "cost_model",
