@@ -502,6 +502,8 @@ def test_a_folder_without_permission_is_an_error_before_the_work(
 def test_a_directory_is_synced_before_and_after_it_gets_its_name(
     replace: bool, one_step: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if one_step and not system.is_linux():
+        pytest.skip("only Linux exchanges two directories in one step")
     _with_old(tmp_path / "x", replace)
     states = []
     sync = files._sync_directory

@@ -223,6 +223,8 @@ LONG_IRIS = {
 def test_long_abbreviated_iris_are_refused_in_little_memory(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if name.endswith(".jsonld") and not system.is_linux():
+        pytest.skip("elsewhere a thread looks at the memory now and then and may miss a peak")
     monkeypatch.setattr(child, "FREE_BYTES", 1 << 20)
     monkeypatch.setattr(child, "MAX_MEMORY", MEMORY)
     path = written(tmp_path / name, LONG_IRIS[name])
