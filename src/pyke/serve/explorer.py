@@ -20,7 +20,7 @@ from pyke.use.maps.names import worth_a_label
 from pyke.use.neighbours import search
 from pyke.use.search.index import SearchIndex, by_degree
 
-# Up to so many terms, comparing with all of them is faster than sorting them into tiles once.
+# Up to this many terms, comparing with all of them is faster than sorting them into tiles once.
 COMPARE_ALL_UP_TO = 20_000
 
 
