@@ -1,4 +1,4 @@
-"""Fit the constants of `pyke.distributed.costs` on LUBM graphs, and test them on larger ones.
+"""Fit the constants of `pyke plan --workers` on LUBM graphs, and test them on larger ones.
 
 Runs on worker processes of this computer. Prints the constants, and predicted and measured CPU
 seconds, exchanged bytes and memory of runs that the fit has not seen. CPU seconds depend on the
@@ -18,8 +18,8 @@ import numpy as np
 import common
 from pyke.config import Config
 from pyke.core.progress import Progress
-from pyke.distributed import costs, embed_to
-from pyke.distributed.cluster import local_cluster
+from pyke.pipeline.distributed import costs, embed_to
+from pyke.pipeline.distributed.cluster import local_cluster
 from pyke.simulation.anneal import planned_iterations
 
 CONFIG = Config(threads=1)

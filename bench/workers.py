@@ -24,8 +24,8 @@ from typing import Any
 import common
 from determinism import vectors_hash
 from pyke.config import Config
-from pyke.distributed import embed_to
-from pyke.distributed.cluster import local_cluster
+from pyke.pipeline.distributed import embed_to
+from pyke.pipeline.distributed.cluster import local_cluster
 
 COLUMNS = {
     "workers": "",

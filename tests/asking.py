@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from pyke.serve.guard import App
+from pyke.use.serve.guard import App
 
 LOCAL = {"host": "127.0.0.1:8000"}
 

@@ -37,8 +37,8 @@ MAY_WRITE = (
 MAY_CONNECT = (
     PACKAGE + os.path.join("read", "sparql") + os.sep,
     PACKAGE + os.path.join("use", "export", "postgres.py"),
-    PACKAGE + os.path.join("serve", "run.py"),
-    PACKAGE + os.path.join("distributed", "cluster.py"),
+    PACKAGE + os.path.join("use", "serve", "run.py"),
+    PACKAGE + os.path.join("pipeline", "distributed", "cluster.py"),
 )
 
 # What libraries write on their own: Python and Numba their caches, PyKEEN a directory that it

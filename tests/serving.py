@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyke.embedding.embedding import Embedding
-from pyke.serve import run
-from pyke.serve.explorer import Explorer
-from pyke.serve.maps import warm_up
-from pyke.serve.run import Address
+from pyke.use.serve import run
+from pyke.use.serve.explorer import Explorer
+from pyke.use.serve.maps import warm_up
+from pyke.use.serve.run import Address
 
 
 @contextmanager

@@ -15,8 +15,8 @@ import pyke as package
 from conftest import Command
 from pyke.embedding.embedding import load
 from pyke.errors import UsageError
-from pyke.serve import limits
-from pyke.serve.run import Address
+from pyke.use.serve import limits
+from pyke.use.serve.run import Address
 from serving import serving
 
 TOKEN = "0123456789abcdef0123"

@@ -26,10 +26,8 @@ LAYERS = [
     ["read", "springs", "simulation"],
     ["embedding"],
     ["pipeline"],
-    ["distributed"],
     ["use"],
     ["evaluate"],
-    ["serve"],
     ["cli"],
     ["__main__"],
 ]
@@ -84,6 +82,14 @@ def test_a_folder_imports_only_from_the_layers_above_it(path: Path) -> None:
     own = _folder(path)
     wrong = {other for other in _imported_folders(path) - {own} if LAYER_OF[other] >= LAYER_OF[own]}
     assert not wrong, f"{_name(path)} imports {wrong}"
+
+
+@pytest.mark.parametrize("end", ["pipeline.distributed", "use.serve"])
+def test_only_commands_import_the_ends_of_the_flow(end: str) -> None:
+    inside = SOURCE / end.replace(".", "/")
+    outside = [path for path in MODULES if inside not in path.parents]
+    users = {_folder(path) for path in outside if f"from pyke.{end}" in path.read_text()}
+    assert users == {"cli"}
 
 
 def _has_kernels(path: Path) -> bool:

@@ -38,6 +38,7 @@ _HOMES = {
 
 # Short names of modules for users: `from pyke.sklearn import PykeEmbedder`.
 _SHORT_NAMES = {
+    "pyke.distributed": "pyke.pipeline.distributed",
     "pyke.export": "pyke.use.export",
     "pyke.lubm": "pyke.evaluate.lubm",
     "pyke.maps": "pyke.use.maps",

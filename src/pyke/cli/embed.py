@@ -134,8 +134,8 @@ class _Cluster:
         self, output: str, inputs: list[str], config: Config, **options: Any
     ) -> dict[str, Any]:
         """Embed there, and return the manifest."""
-        from pyke.distributed import embed_to
-        from pyke.distributed.cluster import local_cluster, remote_cluster
+        from pyke.pipeline.distributed import embed_to
+        from pyke.pipeline.distributed.cluster import local_cluster, remote_cluster
 
         opened = (
             remote_cluster(self.scheduler, *self.tls)

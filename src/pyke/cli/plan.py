@@ -20,7 +20,7 @@ from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
     from pyke.config import Config
-    from pyke.distributed.costs import ClusterPlan, Counts
+    from pyke.pipeline.distributed.costs import ClusterPlan, Counts
     from pyke.pipeline.plan import Plan
 
 _CLUSTER = "Cluster"
@@ -78,7 +78,7 @@ def plan(
     if workers is None:
         _plan_one_machine(inputs or [], config, as_json)
         return
-    from pyke.distributed.costs import Counts, check_memory, plan_cluster
+    from pyke.pipeline.distributed.costs import Counts, check_memory, plan_cluster
 
     counts = _counts_of(inputs, config) if inputs else Counts.like_lubm(triples or 0, terms or 0)
     memory = parse_size(memory_per_worker) if memory_per_worker else None
@@ -95,8 +95,8 @@ def plan(
 
 def _counts_of(inputs: list[str], config: Config) -> Counts:
     """The counts of some files, or of a sample of them."""
-    from pyke.distributed.costs import Counts
     from pyke.pipeline import make_plan
+    from pyke.pipeline.distributed.costs import Counts
 
     with terminal.ShownProgress() as progress:
         sizes = make_plan(inputs, config, progress).sizes

@@ -44,8 +44,8 @@ def serve(
 ) -> None:
     """Open a web page to explore an embedding: map, search, neighbours, predictions."""
     try:
-        from pyke.serve.run import Address
-        from pyke.serve.run import serve as run
+        from pyke.use.serve.run import Address
+        from pyke.use.serve.run import serve as run
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] in ("starlette", "uvicorn", "anyio", "h11"):
             raise MissingLibrary("starlette", "`pyke serve`", "serve") from None

@@ -1,1 +1,1 @@
-"""What people do with an embedding: neighbours, types, clusters, maps, exports, scikit-learn."""
+"""What people do with an embedding: neighbours, types, clusters, maps, exports, the explorer."""

@@ -1,7 +1,0 @@
-"""Embed graphs that are too large for one machine, on the workers of dask.distributed."""
-
-from __future__ import annotations
-
-from pyke.distributed.directory import embed_to
-
-__all__ = ["embed_to"]

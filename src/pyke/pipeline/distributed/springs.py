@@ -1,0 +1,198 @@
+"""Springs and repellers of the particles of each partition.
+
+events    σ of terms and their roles and contexts, for the owners of both
+forces    the K strongest springs and the repellers of some particles; whose positions they need
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from pyke.core.arrays import BLOCK_ROWS, Floats, Ids, Matrix, Repellers
+from pyke.graph.graph import LITERAL
+from pyke.pipeline.distributed.job import OWN, Job, Result, stage
+from pyke.pipeline.distributed.layout import Layout
+from pyke.pipeline.distributed.pieces import Arrays
+from pyke.pipeline.distributed.triples import columns_of, joined, predicates_of
+from pyke.springs import _kernels, _selection
+from pyke.springs.repellers import draw_anywhere, draw_from_pools, rows_with_too_few, with_hubs
+from pyke.springs.strongest import strongest_springs
+
+GROUPS = 6  # of events, in the order in which one machine finds them
+
+
+# -- events -----------------------------------------------------------------------------------
+
+
+@stage
+def events(
+    job: Job, owner: int, terms: Layout, particles: Layout, bases: list[int]
+) -> tuple[dict[str, Arrays], Result]:
+    """σ of terms in their roles, and of the members of contexts.
+
+    `bases` are the ids of the first context of each side that belongs to this owner.
+    """
+    predicates, totals = predicates_of(job), job.read("total", 0)
+    by_subject, by_object = columns_of(job, "arrange", owner), columns_of(job, "count", owner)
+    begin, end = (terms.ranges_of(owner) or [(0, 0)])[0]
+    known = list(job.from_all("count", job.partitions, owner))
+    ids = joined(known, "ids")  # ascending, as the ranges of the owners are
+    every = int(2 * totals["triples_of"].sum() + 4 * totals["links_of"].sum())
+    occurrences = np.append(job.read("count", owner)["occurrences"], np.int64(1))
+    # Predicates of other owners have the number after the last term, which occurs in no triple.
+    inside = (predicates >= begin) & (predicates < end)
+    own_predicates = np.where(inside, predicates - begin, end - begin).astype(np.int32)
+    found: list[tuple[Ids, Ids, Floats]] = []
+    sides = ((by_subject, totals["triples_of"]), (by_object, totals["links_of"]))
+    for side, (columns, number_of) in enumerate(sides):
+        role = terms.size + side * len(predicates)
+        first = columns[0] - np.int32(begin)
+        counts = _kernels.Counts(occurrences, every, own_predicates, number_of)
+        own_counts = counts._replace(triples_of=np.where(inside, number_of, 0))
+        runs, _, _ = _kernels.count_contexts(*columns, 0, len(first))
+        choice = _everything(len(occurrences), len(predicates))
+        find = partial(_kernels.role_events, first, columns[1], counts, choice, role, 0, len(first))
+        found.append(_find(runs, find, begin))
+        find = partial(_kernels.predicate_events, first, columns[1], own_counts, role)
+        found.append(_find(len(predicates), find, begin))
+    near = _kernels.Counts(joined(known, "occurrences"), every, own_predicates, totals["links_of"])
+    for columns, base in zip((by_subject, by_object), bases, strict=True):
+        last = np.where(columns[2] == LITERAL, LITERAL, np.searchsorted(ids, columns[2]))
+        moved = (columns[0], columns[1], last.astype(np.int32))
+        size = len(columns[0])
+        members = _kernels.count_contexts(*moved, 0, size)[2]
+        find = partial(
+            _kernels.context_events, *moved, near, _everything(len(ids), 1), base, 0, size
+        )
+        numbers, contexts, values = _find(members, find, 0)
+        found.append((ids[numbers], contexts, values))
+    return _pieces(found, particles, job), {"pairs": sum(len(one[0]) for one in found)}
+
+
+def _everything(terms: int, contexts: int) -> _kernels.Choice:
+    """No term is left out."""
+    room = np.empty((contexts, 1), np.int32), np.empty((contexts, 1), np.float32)
+    strongest = _kernels.Strongest(np.zeros(contexts, np.int64), *room, np.ones(contexts))
+    return _kernels.Choice(np.ones(terms, bool), strongest)
+
+
+def _find(
+    room: int, find: Callable[[_kernels.Events], None], begin: int
+) -> tuple[Ids, Ids, Floats]:
+    """Terms, contexts and σ of at most `room` events; `begin` is the id of the first term."""
+    found = _kernels.Events(
+        np.zeros(1, np.int64),
+        np.empty(room, np.int32),
+        np.empty(room, np.int32),
+        np.empty(room, np.float32),
+    )
+    find(found)
+    n = int(found.size[0])
+    return found.terms[:n] + np.int32(begin), found.contexts[:n], found.values[:n]
+
+
+def _pieces(found: list[tuple[Ids, Ids, Floats]], particles: Layout, job: Job) -> dict[str, Arrays]:
+    """Both directions of each pair, for the owner of the row."""
+    pieces: dict[str, Arrays] = {str(owner): {} for owner in range(job.partitions)}
+    for group, (terms, contexts, values) in enumerate(found):
+        rows, columns = np.concatenate([contexts, terms]), np.concatenate([terms, contexts])
+        both = np.concatenate([values, values])
+        for owner, chosen in enumerate(particles.split(rows, job.partitions)):
+            pieces[str(owner)] |= {
+                f"rows{group}": rows[chosen],
+                f"columns{group}": columns[chosen],
+                f"values{group}": both[chosen],
+            }
+    return pieces
+
+
+# -- forces -----------------------------------------------------------------------------------
+
+
+@stage
+def forces(job: Job, owner: int, particles: Layout) -> tuple[dict[str, Arrays], Result]:
+    """Springs and repellers of the particles of an owner, and whose positions they need."""
+    similar = _similar(job, owner, particles)
+    springs = strongest_springs(similar, job.config.k, job.config.threads)
+    repellers = _repellers(job, owner, similar, particles)
+    del similar
+    ranges = particles.ranges_of(owner)
+    used = np.unique(np.concatenate([springs.columns, repellers.pool]))
+    owners = particles.owners_of(used)
+    halo, halo_owners = used[owners != owner], owners[owners != owner]
+    # Rows: those of this owner, up to a complete block, then those of the others.
+    rows = -(-particles.count_of(owner) // BLOCK_ROWS) * BLOCK_ROWS
+    places = np.empty(len(used), np.int32)
+    places[owners == owner] = particles.rows_of(used[owners == owner], owner)
+    places[owners != owner] = rows + np.arange(len(halo))
+    pieces: dict[str, Arrays] = {
+        str(other): {"needed": halo[halo_owners == other]} for other in range(job.partitions)
+    }
+    missing = rows - springs.rows
+    pieces[OWN] = {
+        "offsets": np.append(springs.offsets, np.full(missing, springs.offsets[-1])),
+        "columns": places[np.searchsorted(used, springs.columns)],
+        "values": springs.values,
+        "pool_offsets": repellers.pool_offsets,
+        "pool": places[np.searchsorted(used, repellers.pool)],
+        "members": np.pad(repellers.members, ((0, missing), (0, 0))),
+        "counts": np.pad(repellers.counts, (0, missing)),
+        "ranges": np.array(ranges, np.int64).reshape(-1, 2),
+        "halo_owners": halo_owners,
+    }
+    sources = np.bincount(halo_owners, minlength=job.partitions).tolist()
+    return pieces, {"springs": len(springs.columns), "rows": springs.rows, "sources": sources}
+
+
+def _similar(job: Job, owner: int, particles: Layout) -> Matrix:
+    """All similarities of the particles of an owner, in the order of one machine."""
+    pieces = list(job.from_all("events", job.partitions, owner))
+    size = particles.count_of(owner)
+    counts = np.zeros(size, np.int64)
+    rows = {}
+    for group in range(GROUPS):
+        for number, piece in enumerate(pieces):
+            rows[group, number] = particles.rows_of(piece.pop(f"rows{group}"), owner)
+            counts += np.bincount(rows[group, number], minlength=size)
+    offsets = np.append(np.int64(0), np.cumsum(counts))
+    columns, values = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
+    ends = offsets[:-1].copy()
+    for group in range(GROUPS):
+        for number, piece in enumerate(pieces):
+            _selection.fill_rows(
+                rows.pop((group, number)).astype(np.int32),
+                piece.pop(f"columns{group}"),
+                piece.pop(f"values{group}"),
+                ends, columns, values,
+            )  # fmt: skip
+    return Matrix(offsets, columns, values)
+
+
+def _repellers(job: Job, owner: int, similar: Matrix, particles: Layout) -> Repellers:
+    """Repellers of the particles of an owner, range by range."""
+    config, start, parts = job.config, 0, []
+    for begin, end in particles.ranges_of(owner) or [(0, 0)]:
+        stop = start + end - begin
+        offsets = similar.offsets[start : stop + 1]
+        first, last = int(offsets[0]), int(offsets[-1])
+        part = Matrix(offsets - first, similar.columns[first:last], similar.values[first:last])
+        drawn = draw_from_pools(
+            part, particles.size, begin, config.repellers, config.seed, config.threads
+        )
+        hubs = rows_with_too_few(drawn, particles.size)
+        more = [
+            draw_anywhere(part.of(row), particles.size, begin + row, config.repellers, config.seed)
+            for row in hubs
+        ]
+        parts.append(with_hubs(drawn, hubs, more))
+        start = stop
+    pools = [np.diff(part.pool_offsets) for part in parts]
+    return Repellers(
+        np.append(np.int64(0), np.cumsum(np.concatenate(pools))),
+        np.concatenate([part.pool for part in parts]),
+        np.concatenate([part.members for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+    )

@@ -1,0 +1,166 @@
+"""Sort the triples by subject and by object, and count what springs need.
+
+arrange   triples by subject, sorted, each once; types; labels
+total     triples of each predicate
+count     triples by object, sorted; events of each term, for those who need their number
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyke.core.arrays import Ids, Offsets
+from pyke.core.counts import count_rows
+from pyke.graph import _kernels as graph_kernels
+from pyke.graph import build
+from pyke.graph.graph import LITERAL
+from pyke.graph.roles import have_type_predicate
+from pyke.pipeline.distributed.job import OWN, Job, Result, stage
+from pyke.pipeline.distributed.layout import Layout
+from pyke.pipeline.distributed.pieces import Arrays
+from pyke.springs import _kernels
+
+COLUMNS = ("first", "middle", "last")  # subject, predicate, object, or the other way round
+
+
+def predicates_of(job: Job) -> Ids:
+    """The ids of all predicates."""
+    found: Ids = job.read("join_predicates", 0)["predicates"]
+    return found
+
+
+def joined(pieces: list[Arrays], name: str) -> Any:
+    """One array of several pieces."""
+    return np.concatenate([piece[name] for piece in pieces])
+
+
+@stage
+def arrange(
+    job: Job, owner: int, terms: Layout, type_predicate: int
+) -> tuple[dict[str, Arrays], Result]:
+    """Sort the triples of some subjects; send links to the owners of their objects.
+
+    `type_predicate` is the id of the predicate that states types, or −1.
+    """
+    pieces = list(job.from_all("send", job.readers, owner))
+    triples, literals = joined(pieces, "triples"), joined(pieces, "literals")
+    read = len(triples) + len(literals)
+    if not job.config.keep_duplicates:
+        literals = literals[_distinct_literals(literals, joined(pieces, "literal_keys"))]
+    no_object = np.full(len(literals), LITERAL, np.int32)
+    columns = [
+        np.concatenate([triples[:, 0], literals[:, 0]]),
+        np.concatenate([triples[:, 1], literals[:, 1]]),
+        np.concatenate([triples[:, 2], no_object]),
+    ]
+    del triples
+    predicates = predicates_of(job)
+    columns[1] = np.searchsorted(predicates, columns[1]).astype(np.int32)
+    by_subject = build.distinct_triples(
+        columns, len(predicates), terms.size, job.config.keep_duplicates
+    )
+    subjects, positions, objects = by_subject
+    linked = objects != LITERAL
+    links = np.column_stack([objects, positions, subjects])[linked]
+    found = np.flatnonzero(predicates == type_predicate)
+    position = int(found[0]) if len(found) else -1
+    typing = have_type_predicate(positions, objects, position)
+    types = build.distinct_rows(np.column_stack([subjects[typing], objects[typing]]))
+    types = types[~np.isin(types[:, 0], predicates)]
+    sent: dict[str, Arrays] = {
+        str(other): {"links": links[rows]}
+        for other, rows in enumerate(terms.split(links[:, 0], job.partitions))
+    }
+    sent[OWN] = dict(zip(COLUMNS, by_subject, strict=True)) | {
+        "triples_of": np.bincount(positions, minlength=len(predicates)),
+        "links_of": np.bincount(positions[linked], minlength=len(predicates)),
+        "types": types,
+        **_best_labels(pieces),
+    }
+    return sent, {
+        "triples": len(subjects),
+        "links": len(links),
+        "literals": len(literals),
+        "duplicates": read - len(subjects),
+        "types": len(types),
+        "typed_subjects": len(np.unique(types[:, 0])),
+        "labels": len(sent[OWN]["labelled"]),
+    }
+
+
+def _distinct_literals(rows: Ids, keys: Any) -> Offsets:
+    """The first of equal triples with literals."""
+    triple_keys = np.empty(len(rows), np.uint64)
+    graph_kernels.literal_triple_keys(rows, keys, triple_keys)
+    return np.sort(np.unique(triple_keys, return_index=True)[1])
+
+
+def _best_labels(pieces: list[Arrays]) -> Arrays:
+    """One label per term: the first in the preferred language."""
+    terms, ranks = joined(pieces, "label_terms"), joined(pieces, "label_ranks")
+    sizes = np.concatenate([np.diff(piece["label_offsets"]) for piece in pieces])
+    ends = np.cumsum(sizes)
+    order = np.lexsort((ranks, terms))
+    if len(order):
+        order = order[np.append(True, np.diff(terms[order]) != 0)]
+    starts, stops = (ends - sizes)[order], ends[order] - 1
+    blob, offsets = build.gather(joined(pieces, "label_blob"), starts, stops)
+    return {"labelled": terms[order], "label_blob": blob, "label_offsets": offsets}
+
+
+@stage
+def total(job: Job, _number: int) -> tuple[dict[str, Arrays], Result]:
+    """Triples of each predicate, and those that link terms."""
+    own = [job.read("arrange", owner) for owner in range(job.partitions)]
+    names = ("triples_of", "links_of")
+    sums = {name: np.sum([one[name] for one in own], axis=0) for name in names}
+    return {OWN: sums}, {}
+
+
+@stage
+def count(
+    job: Job, owner: int, terms: Layout, type_predicate: int
+) -> tuple[dict[str, Arrays], Result]:
+    """Sort links by object; count the events of terms, and the contexts of both sides."""
+    links = joined(list(job.from_all("arrange", job.partitions, owner)), "links")
+    predicates, totals = predicates_of(job), job.read("total", 0)
+    by_object = build.sorted_columns(
+        [np.ascontiguousarray(links[:, column]) for column in range(3)],
+        len(predicates), terms.size,
+    )  # fmt: skip
+    del links
+    by_subject = columns_of(job, "arrange", owner)
+    begin, end = (terms.ranges_of(owner) or [(0, 0)])[0]
+    occurrences = np.zeros(end - begin, np.int64)
+    linked = by_subject[2] != LITERAL
+    for column in (by_subject[0], by_subject[0][linked], by_object[0], by_object[0]):
+        count_rows(column - np.int32(begin), occurrences)
+    mine = np.flatnonzero((predicates >= begin) & (predicates < end))
+    occurrences[predicates[mine] - begin] += (totals["triples_of"] + totals["links_of"])[mine]
+
+    others = np.concatenate([terms.owners_of(by_object[2]), terms.owners_of(by_subject[2][linked])])
+    asked = np.concatenate([by_object[0], by_subject[0][linked]]) - begin
+    keys = np.unique(others * (end - begin) + asked)
+    borders = np.searchsorted(keys, np.arange(job.partitions + 1) * (end - begin))
+    pieces: dict[str, Arrays] = {}
+    for other in range(job.partitions):
+        rows = keys[borders[other] : borders[other + 1]] - other * (end - begin)
+        ids = (rows + begin).astype(np.int32)
+        pieces[str(other)] = {"ids": ids, "occurrences": occurrences[rows]}
+    pieces[OWN] = dict(zip(COLUMNS, by_object, strict=True)) | {"occurrences": occurrences}
+    found = np.flatnonzero(predicates == type_predicate)
+    typed = by_object[0][by_object[1] == found[0]] if len(found) else by_object[0][:0]
+    sizes = [_kernels.count_contexts(*side, 0, len(side[0])) for side in (by_subject, by_object)]
+    return pieces, {
+        "classes": len(np.unique(typed)),
+        "contexts": [int(contexts) for _, contexts, _ in sizes],
+    }
+
+
+def columns_of(job: Job, stage_name: str, owner: int) -> tuple[Ids, Ids, Ids]:
+    """Sorted columns that a stage wrote: `arrange` by subject, `count` by object."""
+    arrays = job.read(stage_name, owner)
+    first, middle, last = (arrays[name] for name in COLUMNS)
+    return first, middle, last

@@ -1,0 +1,152 @@
+"""What takes long is computed once, in the background, and asked for again and again."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from pyke.core import system
+from pyke.core.progress import Progress
+from pyke.errors import Interrupted, NothingToScore, PykeError
+
+Compute = Callable[[Progress], Any]
+_LOG = logging.getLogger("pyke.use.serve")
+
+
+class Computing(Exception):
+    """The result is not there yet."""
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        super().__init__("not there yet")
+        self.state = state
+
+
+class Impossible(Exception):
+    """There is no result. The text says why; it contains no names of files."""
+
+
+class _Reported(Progress):
+    """Keeps how far a job is, and stops it when the server stops."""
+
+    def __init__(self, stopping: threading.Event) -> None:
+        self._stopping = stopping
+        self.name, self.total, self.done = "", 0, 0
+
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:  # noqa: ARG002
+        """Remember the stage."""
+        self._stop_if_asked()
+        self.name, self.total, self.done = name, total or 0, 0
+
+    def advance(self, done: int) -> None:
+        """Remember how much is done."""
+        self._stop_if_asked()
+        self.done = done
+
+    def iteration(self, number: int, energy: float, objective: float, displacement: float) -> None:  # noqa: ARG002
+        """Remember the iteration."""
+        self.advance(number)
+
+    def _stop_if_asked(self) -> None:
+        if self._stopping.is_set():
+            raise Interrupted(signal.SIGTERM)
+
+
+class Job:
+    """One result that is computed when it is first asked for."""
+
+    def __init__(self, name: str, compute: Compute, lane: Lane) -> None:
+        self.name = name
+        self._compute, self._lane = compute, lane
+        self._progress = _Reported(lane.stopping)
+        self._started = False
+        self._finished = threading.Event()
+        self._result: Any = None
+        self._problem = ""
+
+    def start(self) -> None:
+        """Start the job, unless it was started."""
+        with self._lane.lock:
+            if not self._started:
+                self._started = True
+                self._lane.add(self)
+
+    def result(self) -> Any:
+        """Return the result; raise Computing if it is not there yet, or Impossible."""
+        self.start()
+        if not self._finished.is_set():
+            raise Computing(self.state())
+        if self._problem:
+            raise Impossible(self._problem)
+        return self._result
+
+    def ready(self) -> bool:
+        """Whether there is a result."""
+        return self._finished.is_set() and not self._problem
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the job is finished; False if it takes longer."""
+        self.start()
+        return self._finished.wait(seconds)
+
+    def state(self) -> dict[str, Any]:
+        """How far the job is, for people who wait."""
+        report = self._progress
+        part = min(report.done / report.total, 1.0) if report.total else None
+        return {"status": "computing", "what": self.name, "stage": report.name, "part": part}
+
+    def run(self) -> None:
+        """Compute the result, or keep the reason why there is none."""
+        try:
+            self._result = self._compute(self._progress)
+        except (NothingToScore, Impossible) as reason:
+            self._problem = str(reason)
+        except Interrupted:
+            self._problem = "The server is stopping."
+        except (PykeError, MemoryError) as error:
+            self._problem = f"This could not be computed ({type(error).__name__})."
+        except Exception:
+            _LOG.exception("%s could not be computed", self.name)
+            self._problem = "This could not be computed: an error in PYKE."
+        finally:
+            self._finished.set()
+
+
+class Lane:
+    """A thread that runs jobs one after another. A server has one for each kind of jobs.
+
+    A lane that comes `after` another starts a job when the other one is idle: their largest arrays
+    are not in memory at the same time.
+    """
+
+    def __init__(self, stopping: threading.Event, after: Lane | None = None) -> None:
+        self.lock = threading.Lock()
+        self.stopping = stopping
+        self.idle = threading.Event()
+        self.idle.set()
+        self._after = after
+        self._waiting: list[Job] = []
+        self._thread: threading.Thread | None = None
+
+    def add(self, job: Job) -> None:
+        """Append a job; the caller holds the lock."""
+        self._waiting.append(job)
+        self.idle.clear()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            with self.lock:
+                if not self._waiting:
+                    self._thread = None
+                    self.idle.set()
+                    return
+                job = self._waiting.pop(0)
+            if self._after:
+                self._after.idle.wait()
+            job.run()
+            system.release_free_memory()  # the temporary arrays of a job

@@ -1,0 +1,68 @@
+"""Answers about the simulation: its film, and what pulls and pushes one term."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from starlette.responses import Response
+
+from pyke.core.arrays import Floats, Ids
+from pyke.core.progress import Progress
+from pyke.use.maps.animation import simulated_frames
+from pyke.use.maps.view import View
+from pyke.use.physics import Force, Physics, find_physics
+from pyke.use.serve.answers import json_answer, numbers_answer
+from pyke.use.serve.explorer import Explorer
+from pyke.use.serve.jobs import Impossible
+from pyke.use.serve.maps import coordinates_of
+
+FILM_POINTS = 3_000
+
+
+def film(explorer: Explorer, dimensions: int) -> Response:
+    """Positions of a sample after each iteration."""
+    ids = explorer.sample(FILM_POINTS)
+
+    def compute(progress: Progress) -> tuple[list[int], Floats]:
+        if explorer.embedding.manifest.get("updates"):
+            raise Impossible(
+                "This embedding was updated: a simulation from the start would end elsewhere."
+            )
+        view = View(three_d=dimensions == 3)
+        return simulated_frames(explorer.embedding, view, ids, progress)
+
+    iterations, frames = explorer.job(f"film {dimensions}", compute).result()
+    head = np.array([len(iterations), len(ids), dimensions, *iterations], np.uint32)
+    return numbers_answer(head, ids.astype(np.uint32), frames)
+
+
+def forces(explorer: Explorer, term: int, layout: str, dimensions: int) -> Response:
+    """Springs with their constants σ, and repellers, with the places of their other ends."""
+    explorer.check_term(term)
+    coordinates = coordinates_of(explorer, layout, dimensions)
+    physics: Physics = explorer.job(
+        "forces", lambda progress: find_physics(explorer.embedding, progress)
+    ).result()
+    springs = [_force(explorer, one, coordinates) for one in physics.springs(term)]
+    repellers = [_force(explorer, one, coordinates) for one in physics.repellers(term)]
+    return json_answer({"term": term, "springs": springs, "repellers": repellers})
+
+
+def _force(explorer: Explorer, force: Force, coordinates: Floats) -> dict[str, Any]:
+    """A force as the page shows it; a context is at the weighted mean of its members."""
+    place = np.average(coordinates[force.members], axis=0, weights=force.weights)
+
+    def named(term: int | None) -> dict[str, Any] | None:
+        return None if term is None else explorer.named(np.array([term], np.int32))[0]
+
+    members: Ids = force.members
+    return {
+        "sigma": force.sigma,
+        "at": [round(float(x), 5) for x in place],
+        "members": len(members),
+        "term": named(force.term),
+        "predicate": named(force.predicate),
+        "other": named(force.other),
+        "is_subject": force.is_subject,
+    }

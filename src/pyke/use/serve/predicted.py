@@ -1,0 +1,111 @@
+"""Answers with predictions: types and facts that a term lacks, each with its confidence and why."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from starlette.responses import Response
+
+from pyke.core.progress import Progress
+from pyke.use.facts.complete import Predictor as FactPredictor
+from pyke.use.facts.complete import prepare as prepare_facts
+from pyke.use.facts.explain import FactExplanation, explain_facts_with
+from pyke.use.serve.answers import json_answer
+from pyke.use.serve.explorer import Explorer
+from pyke.use.serve.jobs import Impossible
+from pyke.use.types.explain import Explanation, Shared, Voter, explain_with
+from pyke.use.types.predict import Predictor, prepare
+
+MAX_PREDICATES = 8
+MAX_SHOWN = 20  # predicted types, facts, voters and common properties in an answer
+
+
+def types(explorer: Explorer, term: int) -> Response:
+    """Types that the nearest typed subjects have, with measured confidence, and why."""
+    explorer.check_term(term)
+
+    def compute(progress: Progress) -> Predictor:
+        if not len(explorer.types):
+            raise Impossible("No subject of this graph has a type, so no types can be predicted.")
+        return prepare(explorer.embedding, None, None, False, None, None, progress)
+
+    predictor: Predictor = explorer.job("types", compute).result()
+    why = explain_with(predictor, explorer.embedding, term, Progress())
+    return json_answer({"term": explorer.named([term])[0]} | _explained(explorer, why))
+
+
+def facts(explorer: Explorer, term: int) -> Response:
+    """Facts that a term lacks though its like have them, with measured confidence, and why."""
+    explorer.check_term(term)
+    predictor: FactPredictor = explorer.job(
+        "facts",
+        lambda progress: prepare_facts(explorer.embedding, None, None, None, None, progress),
+    ).result()
+    found = explain_facts_with(predictor, explorer.embedding, term, False, Progress())
+    shown = [_fact(explorer, one) for one in found[:MAX_PREDICATES]]
+    return json_answer({"term": explorer.named([term])[0], "facts": shown})
+
+
+def _fact(explorer: Explorer, one: FactExplanation) -> dict[str, Any]:
+    return {
+        "predicate": _term(explorer, one.predicate),
+        "likelihood": one.likelihood,
+        "voters_asked": len(one.voters),
+        "objects": [
+            _term(explorer, candidate.object)
+            | {
+                "votes": candidate.votes,
+                "share": candidate.share,
+                "confidence": candidate.confidence,
+                "stated": candidate.stated,
+                "link": candidate.link and _term(explorer, candidate.link.predicate),
+            }
+            for candidate in one.candidates[:MAX_SHOWN]
+        ],
+        "voters": [_voter(explorer, voter) for voter in one.voters[:MAX_SHOWN]],
+        "shared": [_shared(explorer, shared) for shared in one.shared[:MAX_SHOWN]],
+    }
+
+
+def _explained(explorer: Explorer, why: Explanation) -> dict[str, Any]:
+    return {
+        "status": why.status,
+        "voters_asked": len(why.voters),
+        "types": [
+            _term(explorer, vote.type)
+            | {
+                "votes": vote.votes,
+                "share": vote.share,
+                "confidence": vote.confidence,
+                "stated": vote.stated,
+                "measured_on": [asdict(like) for like in vote.alike],
+            }
+            for vote in why.votes[:MAX_SHOWN]
+        ],
+        "voters": [_voter(explorer, voter) for voter in why.voters[:MAX_SHOWN]],
+        "shared": [_shared(explorer, one) for one in why.shared[:MAX_SHOWN]],
+    }
+
+
+def _voter(explorer: Explorer, voter: Voter) -> dict[str, Any]:
+    return _term(explorer, voter.term) | {
+        "distance": voter.distance,
+        "weight": voter.weight,
+        "types": [_term(explorer, kind)["name"] for kind in voter.types],
+        "in_common": voter.shared,
+    }
+
+
+def _shared(explorer: Explorer, one: Shared) -> dict[str, Any]:
+    return {
+        "predicate": _term(explorer, one.predicate),
+        "other": None if one.other is None else _term(explorer, one.other),
+        "is_subject": one.is_subject,
+        "voters": one.voters,
+        "terms": one.terms,
+    }
+
+
+def _term(explorer: Explorer, iri: str) -> dict[str, Any]:
+    return explorer.named([explorer.embedding.terms.find(iri)])[0]
