@@ -92,6 +92,21 @@ def test_only_commands_import_the_ends_of_the_flow(end: str) -> None:
     assert users == {"cli"}
 
 
+def test_the_package_has_at_most_a_dozen_entries() -> None:
+    assert len(LAYER_OF.keys() - {"__main__"}) <= 12
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_files_and_functions_fit_a_reader(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 400
+    functions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
+    lines = {f.name: (f.end_lineno or 0) - f.lineno + 1 for f in functions}
+    if path == SOURCE / "read" / "_kernels.py":
+        del lines["tokenize"]  # says itself why it is long
+    assert not {name: length for name, length in lines.items() if length > 60}
+
+
 def _has_kernels(path: Path) -> bool:
     functions = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef)]
     decorators = {ast.unparse(d) for function in functions for d in function.decorator_list}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pyke.cli import terminal
+from pyke.cli import predictions, terminal
 from pyke.cli.names import short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
 from pyke.cli.predictions import labels_in, measured, show_neighbours, summary
@@ -81,8 +81,7 @@ def complete(
     from pyke.use.facts.complete import find_predicates
     from pyke.use.types.write import check_target
 
-    if min_confidence is not None and precision is not None:
-        raise UsageError("use either `min_confidence` or `precision`")
+    predictions.check_threshold(min_confidence, precision)
     if explain is not None and suggest is not None:
         raise UsageError("use either `explain` or `suggest`")
     if output and (explain is not None or suggest is not None):
@@ -111,16 +110,8 @@ def complete(
             threads=threads,
             progress=progress,
         )
-        if output:
-            found.write(output, force)
-        if str(output) == "-":
-            progress.note("\n".join(_sentences(found, output)))
-    if str(output) == "-":
-        return
-    if as_json:
-        terminal.print_json({"output": output and str(output), **found.as_dict()})
-    else:
-        _show(found, output)
+        predictions.write(found, output, force, progress, _sentences(found, output))
+    predictions.show(found, output, as_json, _show)
 
 
 def _written(embedding: Embedding, term: int) -> str:

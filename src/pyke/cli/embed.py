@@ -33,57 +33,60 @@ _STOP_REASONS = {
 }
 
 
+_Output = Annotated[
+    str,
+    typer.Option(
+        "--output", "-o", metavar="PATH", help="Embedding directory to write.", show_default=False
+    ),
+]
+_Resume = Annotated[
+    bool, typer.Option("--resume", help="Continue an interrupted run from its checkpoint.")
+]
+_Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Use this many worker processes on this computer.",
+        rich_help_panel=_CLUSTER,
+        show_default=False,
+    ),
+]
+_Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Use the workers of a Dask scheduler, such as tls://host:8786.",
+        rich_help_panel=_CLUSTER,
+    ),
+]
+_TlsCa = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Certificate of who signed those of the cluster.",
+        rich_help_panel=_CLUSTER,
+    ),
+]
+_TlsCert = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Your certificate.", rich_help_panel=_CLUSTER)
+]
+_TlsKey = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Your private key.", rich_help_panel=_CLUSTER)
+]
+
+
 @with_settings([*MODEL_SETTINGS, *READING_SETTINGS, *RUNNING_SETTINGS])
 def embed(
     inputs: Inputs,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            help="Embedding directory to write.",
-            show_default=False,
-        ),
-    ],
+    output: _Output,
     settings: Settings,
     force: Force = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted run from its checkpoint.")
-    ] = False,
+    resume: _Resume = False,
     as_json: AsJson = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Use this many worker processes on this computer.",
-            rich_help_panel=_CLUSTER,
-            show_default=False,
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Use the workers of a Dask scheduler, such as tls://host:8786.",
-            rich_help_panel=_CLUSTER,
-        ),
-    ] = None,
-    tls_ca: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Certificate of who signed those of the cluster.",
-            rich_help_panel=_CLUSTER,
-        ),
-    ] = None,
-    tls_cert: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Your certificate.", rich_help_panel=_CLUSTER),
-    ] = None,
-    tls_key: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Your private key.", rich_help_panel=_CLUSTER),
-    ] = None,
+    workers: _Workers = None,
+    scheduler: _Scheduler = None,
+    tls_ca: _TlsCa = None,
+    tls_cert: _TlsCert = None,
+    tls_key: _TlsKey = None,
 ) -> None:
     """Embed the graph in RDF files."""
     config = settings.config()

@@ -98,16 +98,12 @@ def nearest(
         check_table(output, force)
     embedding = load(directory)
     lookup = embedding.lookup(parse_prefixes(prefix or []))
-    unknown = 0
     if batch:
         names, queries, unknown = _terms_in_file(batch, lookup, on_error)
     else:
-        names, queries = _queries(terms, vector, vector_file, lookup)
-    options: dict[str, Any] = {
-        "predicates": predicates,
-        "exact": True if exact else False if approximate else None,
-        "threads": threads,
-    }
+        (names, queries), unknown = _queries(terms, vector, vector_file, lookup), 0
+    options: dict[str, Any] = {"predicates": predicates, "threads": threads}
+    options["exact"] = True if exact else False if approximate else None
     if among is not None:
         options["among"] = f"<{embedding.terms[lookup.find_class(among, embedding.types)]}>"
     if not output:

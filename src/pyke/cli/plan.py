@@ -26,43 +26,51 @@ if TYPE_CHECKING:
 _CLUSTER = "Cluster"
 
 
+_Inputs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[INPUTS]",
+        help="RDF files, directories or globs, or --triples and --terms.",
+        show_default=False,
+    ),
+]
+_Workers = Annotated[
+    int | None, typer.Option(help="Plan for this many workers.", rich_help_panel=_CLUSTER)
+]
+_Triples = Annotated[
+    float | None,
+    typer.Option(
+        help="Triples of a graph in the proportions of LUBM, such as 150e9.",
+        rich_help_panel=_CLUSTER,
+    ),
+]
+_Terms = Annotated[
+    float | None, typer.Option(help="Terms of that graph.", rich_help_panel=_CLUSTER)
+]
+_MemoryPerWorker = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="Memory of a worker.", rich_help_panel=_CLUSTER),
+]
+_Network = Annotated[
+    str,
+    typer.Option(
+        metavar="SIZE",
+        help="Bytes per second and worker, of network and storage.",
+        rich_help_panel=_CLUSTER,
+    ),
+]
+
+
 @with_settings([*MODEL_SETTINGS, *READING_SETTINGS, *RUNNING_SETTINGS])
 def plan(
     settings: Settings,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[INPUTS]",
-            help="RDF files, directories or globs, or --triples and --terms.",
-            show_default=False,
-        ),
-    ] = None,
+    inputs: _Inputs = None,
     as_json: AsJson = False,
-    workers: Annotated[
-        int | None, typer.Option(help="Plan for this many workers.", rich_help_panel=_CLUSTER)
-    ] = None,
-    triples: Annotated[
-        float | None,
-        typer.Option(
-            help="Triples of a graph in the proportions of LUBM, such as 150e9.",
-            rich_help_panel=_CLUSTER,
-        ),
-    ] = None,
-    terms: Annotated[
-        float | None, typer.Option(help="Terms of that graph.", rich_help_panel=_CLUSTER)
-    ] = None,
-    memory_per_worker: Annotated[
-        str | None,
-        typer.Option(metavar="SIZE", help="Memory of a worker.", rich_help_panel=_CLUSTER),
-    ] = None,
-    network: Annotated[
-        str,
-        typer.Option(
-            metavar="SIZE",
-            help="Bytes per second and worker, of network and storage.",
-            rich_help_panel=_CLUSTER,
-        ),
-    ] = "1GB",
+    workers: _Workers = None,
+    triples: _Triples = None,
+    terms: _Terms = None,
+    memory_per_worker: _MemoryPerWorker = None,
+    network: _Network = "1GB",
 ) -> None:
     """Estimate the memory and time of `pyke embed`; exit code 75 if --memory is too low."""
     config = settings.config()

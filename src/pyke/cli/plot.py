@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from pyke.cli import terminal
 from pyke.cli.messages import as_options
 from pyke.cli.options import AsJson, Directory, Force, Prefixes
 from pyke.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from pyke.use.maps.view import Drawn
 
 _Output = Annotated[
     Path,
@@ -112,7 +115,6 @@ def plot(
     as_json: AsJson = False,
 ) -> None:
     """Draw a map of an embedding, coloured by type: a figure, a web page or an animation."""
-    from pyke.config import format_size
     from pyke.embedding.embedding import load
     from pyke.embedding.lookup import parse_prefixes
     from pyke.use.maps.view import parse_size
@@ -142,7 +144,13 @@ def plot(
         )
     if as_json:
         terminal.print_json(asdict(drawn))
-        return
+    else:
+        _show(drawn)
+
+
+def _show(drawn: Drawn) -> None:
+    from pyke.config import format_size
+
     rows = [(group.name, f"{group.count:,}", group.colour) for group in drawn.legend]
     print_table((drawn.coloured_by, "points", "colour"), rows, right=(1,))
     for line in drawn.notes():

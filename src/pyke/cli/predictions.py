@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from pyke.cli import terminal
 from pyke.cli.messages import counted
 from pyke.cli.names import context_text
 from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
+    from pyke.core.progress import Progress
     from pyke.use.facts.explain import FactExplanation
     from pyke.use.facts.facts import Facts
     from pyke.use.types.calibration import Like
     from pyke.use.types.explain import Explanation
     from pyke.use.types.predictions import Predictions
+
+Found = TypeVar("Found", "Predictions", "Facts")
+
+
+def check_threshold(min_confidence: float | None, precision: float | None) -> None:
+    """Refuse two thresholds."""
+    from pyke.errors import UsageError
+
+    if min_confidence is not None and precision is not None:
+        raise UsageError("use either `min_confidence` or `precision`")
+
+
+def write(
+    found: Predictions | Facts,
+    output: Path | None,
+    force: bool,
+    progress: Progress,
+    sentences: Sequence[str],
+) -> None:
+    """Write predictions if there is an output. Beside those on standard output, say how many."""
+    if output:
+        found.write(output, force)
+    if str(output) == "-":
+        progress.note("\n".join(sentences))
+
+
+def show(
+    found: Found, output: Path | None, as_json: bool, tables: Callable[[Found, Path | None], None]
+) -> None:
+    """Print JSON or tables, unless the predictions are on standard output."""
+    if str(output) == "-":
+        return
+    if as_json:
+        terminal.print_json({"output": output and str(output), **found.as_dict()})
+    else:
+        tables(found, output)
 
 
 def summary(found: Predictions | Facts, output: Path | None, noun: str, examined: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pyke.cli import terminal
+from pyke.cli import predictions, terminal
 from pyke.cli.messages import counted
 from pyke.cli.names import short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
@@ -88,8 +88,7 @@ def types(
     from pyke.embedding.embedding import load
     from pyke.errors import UsageError
 
-    if min_confidence is not None and precision is not None:
-        raise UsageError("use either `min_confidence` or `precision`")
+    predictions.check_threshold(min_confidence, precision)
     if explain is not None and (output or report):
         raise UsageError("`explain` prints to the terminal; omit `output` and `report`")
     embedding = load(directory)
@@ -105,7 +104,6 @@ def types(
         check_target(output, force)
     if report:
         check_report(report, force)
-    to_standard_output = str(output) == "-"
     with terminal.ShownProgress() as progress:
         found = predict_types(
             embedding,
@@ -118,14 +116,8 @@ def types(
             threads=threads,
             progress=progress,
         )
-        if output:
-            found.write(output, force)
-        if to_standard_output:
-            progress.note("\n".join(_sentences(found, output)))
-    if not to_standard_output and as_json:
-        terminal.print_json({"output": output and str(output), **found.as_dict()})
-    elif not to_standard_output:
-        _show(found, output)
+        predictions.write(found, output, force, progress, _sentences(found, output))
+    predictions.show(found, output, as_json, _show)
     if report:
         table, figure = reliability_table(found.calibration), reliability_figure(found.calibration)
         write_report(report, f"Predicted types of {directory.name}", [table], figure)

@@ -81,30 +81,9 @@ def update(
     >>> bool((same.vectors == e.vectors).all())
     True
     """
-    if unknown := reading.keys() - _READING:
-        raise UsageError(
-            f"update has no parameter {min(unknown)!r}. Its parameters are: added, removed, "
-            f"{', '.join(_READING)}. All other settings are those of the embedding."
-        )
-    if added is None and removed is None:
-        raise UsageError("nothing to add and nothing to remove: pass `added` or `removed`")
-    if _is_standard_input(added) and _is_standard_input(removed):
-        raise UsageError(
-            "standard input can be read only once: use it for `added` or for `removed`"
-        )
-    began = time.perf_counter()
-    given = {name: value for name, value in reading.items() if value is not None}
-    config, progress = embedding.config(**_STRICT | given), progress or Progress()
-    if config.rescale:
-        raise UsageError(
-            "an embedding made with `rescale=True` cannot be updated, because all its vectors "
-            "change with each particle. Embed the complete graph again."
-        )
-    if config.dimensions != embedding.dimensions:
-        raise DamagedStore(
-            f"the vectors have {embedding.dimensions} dimensions, but the settings of this "
-            f"embedding say {config.dimensions}. Embed the graph again."
-        )
+    began, progress = time.perf_counter(), progress or Progress()
+    config = _checked_config(embedding, reading)
+    _check_sources(added, removed)
     change = read_change(embedding, added, removed, config, progress)
     progress.stage("places", int(change.placed.sum()), "terms")
     unconnected = 0
@@ -119,6 +98,37 @@ def update(
         "updates": [*embedding.manifest.get("updates", []), record],
     }
     return as_embedding(change.graph, change.vectors, manifest, change.clusters)
+
+
+def _checked_config(embedding: Embedding, reading: dict[str, Any]) -> Config:
+    """The settings of the embedding, with those for reading the change."""
+    if unknown := reading.keys() - _READING:
+        raise UsageError(
+            f"update has no parameter {min(unknown)!r}. Its parameters are: added, removed, "
+            f"{', '.join(_READING)}. All other settings are those of the embedding."
+        )
+    given = {name: value for name, value in reading.items() if value is not None}
+    config = embedding.config(**_STRICT | given)
+    if config.rescale:
+        raise UsageError(
+            "an embedding made with `rescale=True` cannot be updated, because all its vectors "
+            "change with each particle. Embed the complete graph again."
+        )
+    if config.dimensions != embedding.dimensions:
+        raise DamagedStore(
+            f"the vectors have {embedding.dimensions} dimensions, but the settings of this "
+            f"embedding say {config.dimensions}. Embed the graph again."
+        )
+    return config
+
+
+def _check_sources(added: Source | None, removed: Source | None) -> None:
+    if added is None and removed is None:
+        raise UsageError("nothing to add and nothing to remove: pass `added` or `removed`")
+    if _is_standard_input(added) and _is_standard_input(removed):
+        raise UsageError(
+            "standard input can be read only once: use it for `added` or for `removed`"
+        )
 
 
 # -- the graph after the change ---------------------------------------------------------------

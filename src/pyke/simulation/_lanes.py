@@ -152,9 +152,7 @@ def _numbers(values: Any) -> Any:
     return ir.Constant(ir.VectorType(_INT, len(values)), list(values))
 
 
-def _compiled(lanes: int) -> Lanes:
-    """The functions as machine instructions."""
-
+def _compiled_squares(lanes: int) -> Any:
     @intrinsic
     def squares(_typing: Any, a: Any, y: Any, b: Any, x: Any) -> Any:
         def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -166,6 +164,10 @@ def _compiled(lanes: int) -> Lanes:
 
         return _SUMS[lanes](a, y, b, x), write
 
+    return squares
+
+
+def _compiled_pull(lanes: int) -> Any:
     @intrinsic
     def pull(_typing: Any, scale: Any, a: Any, y: Any, b: Any, x: Any, force: Any) -> Any:
         def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -182,6 +184,10 @@ def _compiled(lanes: int) -> Lanes:
 
         return _SUMS[lanes](scale, a, y, b, x, force), write
 
+    return pull
+
+
+def _compiled_push(lanes: int) -> Any:
     @intrinsic
     def push(
         _typing: Any, scale: Any, divisor: Any, a: Any, y: Any, b: Any, x: Any, force: Any
@@ -200,6 +206,10 @@ def _compiled(lanes: int) -> Lanes:
 
         return _SUMS[lanes](scale, divisor, a, y, b, x, force), write
 
+    return push
+
+
+def _compiled_move(lanes: int) -> Any:
     @intrinsic
     def move(_typing: Any, scale: Any, force: Any, a: Any, x: Any, out: Any) -> Any:
         def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -215,7 +225,17 @@ def _compiled(lanes: int) -> Lanes:
 
         return _SUMS[lanes](scale, force, a, x, out), write
 
-    return Lanes(squares, pull, push, move)
+    return move
+
+
+def _compiled(lanes: int) -> Lanes:
+    """The functions as machine instructions."""
+    return Lanes(
+        _compiled_squares(lanes),
+        _compiled_pull(lanes),
+        _compiled_push(lanes),
+        _compiled_move(lanes),
+    )
 
 
 def _interpreted(lanes: int) -> Lanes:

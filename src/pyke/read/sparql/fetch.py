@@ -92,18 +92,11 @@ def fetch(
             written = files.write_stream(target, kept.blocks(progress), force)
     tally = kept.tally
     return Fetched(
-        output=str(output),
-        pages=tally.pages,
-        triples=tally.triples,
-        repeats=repeats,
-        blank_nodes=tally.blank_nodes,
-        skipped=tally.skipped,
-        expected=expected,
-        resumed_from=resumed_from,
-        asked_again=source.retried,
-        bytes_received=tally.received,
-        bytes_written=written,
-    )
+        output=str(output), pages=tally.pages, triples=tally.triples, repeats=repeats,
+        blank_nodes=tally.blank_nodes, skipped=tally.skipped, expected=expected,
+        resumed_from=resumed_from, asked_again=source.retried,
+        bytes_received=tally.received, bytes_written=written,
+    )  # fmt: skip
 
 
 def _endpoint(

@@ -71,11 +71,16 @@ def complete(
     progress = progress or Progress()
     chosen = find_predicates(embedding, predicates)
     predictor = prepare(embedding, chosen, mu, exact, threads, progress)
-    rows, asked = _predict(predictor, progress)
+    return _predict(predictor, embedding, progress).select(min_confidence, precision)
+
+
+def _predict(predictor: Predictor, embedding: Embedding, progress: Progress) -> Facts:
+    """All facts, with their confidence."""
+    rows, asked = _vote(predictor, progress)
     order = np.lexsort(
         (rows["objects"], -rows["confidences"], rows["predicates"], rows["subjects"])
     )
-    found = Facts(
+    return Facts(
         embedding,
         **{name: column[order] for name, column in rows.items()},
         min_confidence=0.0,
@@ -83,10 +88,9 @@ def complete(
         studied=predictor.studied(asked),
         trial=predictor.trial,
     )
-    return found.select(min_confidence, precision)
 
 
-def _predict(predictor: Predictor, progress: Progress) -> tuple[dict[str, Any], dict[int, int]]:
+def _vote(predictor: Predictor, progress: Progress) -> tuple[dict[str, Any], dict[int, int]]:
     """The arrays of all facts, and for how many entities each predicate was predicted."""
     space, trial = predictor.space, predictor.trial
     progress.stage("facts", len(space.entities), "entities")

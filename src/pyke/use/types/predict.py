@@ -69,6 +69,12 @@ def predict_types(
     check_selection(min_confidence, precision)
     progress = progress or Progress()
     predictor = prepare(embedding, None, mu, only_untyped, exact, threads, progress)
+    found = _predict(predictor, embedding, progress)
+    return found.select(min_confidence, precision, unmeasured)
+
+
+def _predict(predictor: Predictor, embedding: Embedding, progress: Progress) -> Predictions:
+    """Predictions for all terms that were asked for, with their confidence."""
     kinds, voters, calibration = predictor.kinds, predictor.voters, predictor.calibration
     asked = kinds.asked
     progress.stage("types", len(asked), "subjects")
@@ -79,7 +85,7 @@ def predict_types(
     )
     is_new = np.flatnonzero(~_are_stated(subjects, classes, embedding))
     order = is_new[np.lexsort((classes[is_new], -confidences[is_new], subjects[is_new]))]
-    found = Predictions(
+    return Predictions(
         embedding,
         subjects[order],
         classes[order],
@@ -94,7 +100,6 @@ def predict_types(
         exact=neighbours.exact,
         recall=neighbours.recall,
     )
-    return found.select(min_confidence, precision, unmeasured)
 
 
 @dataclass(frozen=True)
