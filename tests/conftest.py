@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("hypothesis") or "faults" in item.path.parts:
             item.add_marker("no_cover")
+
+
+def read_table(path: Path) -> Any:
+    """A table that the command line wrote, as pandas reads it."""
+    import pandas as pd
+
+    ending = path.suffixes[0]  # .csv.gz is a .csv
+    if ending == ".jsonl":
+        return pd.read_json(path, lines=True)
+    readers = {".csv": pd.read_csv, ".tsv": pd.read_table, ".parquet": pd.read_parquet}
+    return readers[ending](path)
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import read_table
 from graphs import many
 from pyke.core.tables import Columns, check_table, write_table
 from pyke.errors import MissingLibrary, OutputExists, UsageError
@@ -68,16 +69,8 @@ def test_json_lines_and_parquet_read_back(
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_cells_may_be_missing(ending: str, tmp_path: Path) -> None:
-    import pandas as pd
-
     write_table(tmp_path / f"table{ending}", KINDS, blocks([(None, None, None), ("a", 1, 0.5)]))
-    read = {
-        ".csv": pd.read_csv,
-        ".tsv": pd.read_table,
-        ".jsonl": lambda path: pd.read_json(path, lines=True),
-        ".parquet": pd.read_parquet,
-    }[ending]
-    table = read(tmp_path / f"table{ending}")
+    table = read_table(tmp_path / f"table{ending}")
     assert table.isna().values.tolist() == [[True] * 3, [False] * 3]
 
 

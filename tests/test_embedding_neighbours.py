@@ -14,7 +14,7 @@ import pytest
 
 import oracle
 import pyke as package
-from conftest import Command
+from conftest import Command, read_table
 from graphs import CRAFTS
 from pyke.cli.nearest import KINDS
 from pyke.embedding.embedding import Embedding
@@ -235,7 +235,6 @@ def test_a_query_vector_is_given_as_numbers_or_in_a_file(
 def test_a_batch_is_written_as_a_table_that_pandas_reads(
     pyke: Command, out: Path, crafts: Embedding, tmp_path: Path, ending: str
 ) -> None:
-    import pandas as pd
 
     (tmp_path / "lines.txt").write_text(f"{BAKER}\n\n  <http://e/uses>  \nhttp://e/hermit")
     table = tmp_path / f"table{ending}"
@@ -247,12 +246,7 @@ def test_a_batch_is_written_as_a_table_that_pandas_reads(
         "exact": True,
         "recall": 1.0,
     }
-    read = {
-        ".jsonl": lambda path: pd.read_json(path, lines=True),
-        ".parquet": pd.read_parquet,
-        ".tsv": pd.read_table,
-    }
-    rows = read.get(ending, pd.read_csv)(table)
+    rows = read_table(table)
     assert list(rows.columns) == list(KINDS)
     assert rows["query"].tolist() == [BAKER] * 4 + ["<http://e/uses>"] * 4 + ["http://e/hermit"] * 4
     assert rows["term"].tolist() == [

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pyke as package
-from conftest import Command
+from conftest import Command, read_table
 from graphs import TYPE
 from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, UsageError
@@ -318,7 +318,6 @@ def out(embedding: Embedding, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_terms_and_clusters_are_written_as_tables_that_other_programs_read(
     pyke: Command, out: Path, found: ClusterTable, embedding: Embedding, tmp_path: Path, ending: str
 ) -> None:
-    import pandas as pd
 
     table, summary = tmp_path / f"terms{ending}", tmp_path / f"clusters{ending}"
     run = pyke(
@@ -336,13 +335,7 @@ def test_terms_and_clusters_are_written_as_tables_that_other_programs_read(
     )
     told = json.loads(run.stdout)
     assert (told["noise"], told["terms"], told["exact"]) == (found.noise, len(found.ids), True)
-    read = {
-        ".csv": pd.read_csv,
-        ".tsv": pd.read_table,
-        ".jsonl": lambda path: pd.read_json(path, lines=True),
-        ".parquet": pd.read_parquet,
-    }[ending]
-    terms, rows = read(table), read(summary)
+    terms, rows = read_table(table), read_table(summary)
     assert terms["term"].tolist() == [embedding.terms[i] for i in found.ids]
     assert terms["cluster"].tolist() == found.labels.tolist()
     assert terms.set_index("term").loc["http://e/rome", "label"] == "Rome"
