@@ -2,8 +2,9 @@
 
 `--memory` gives budgets; each is a run, and all runs of a size must give the same vectors. With
 `--checkpoints`, each run is repeated without checkpoints, and the difference is their cost. Seconds
-of a machine with other programs say little: CPU seconds are those of all threads. Target: peak
-memory within the budget and within 15 % of the plan, equal vectors.
+of a machine with other programs say little: CPU seconds are those of all threads. `--refusals`
+measures only how soon a budget is refused that cannot work. Targets: peak memory within the budget
+and within 15 % of the plan, equal vectors, refusals within a CPU second.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import common
 
 MAX_DEVIATION = 0.15
 NEVER = "1000000000"  # seconds between checkpoints
+HOPELESS, OVER_BUDGET = "250MB", 75  # a budget, and its exit code
 
 
 def run(path: Path, folder: Path, memory: str, *more: str) -> dict[str, Any]:
@@ -62,9 +64,24 @@ def rows_of(size: int, memory: str, found: dict[str, Any]) -> list[dict[str, Any
     return [*rows, whole]
 
 
+def refusal(path: Path, folder: Path, size: int) -> dict[str, Any]:
+    """How soon a budget is refused that cannot work."""
+    child = common.run(
+        common.pyke("embed", path, "-o", folder / "out", "--memory", HOPELESS), False
+    )
+    if child.code != OVER_BUDGET:
+        common.stop(f"{path} was not refused:\n{child.errors}")
+    row = {"LUBM": size, "budget": HOPELESS, "stage": "refusal", "GB": child.peak_bytes / 1e9}
+    return row | {"seconds": child.seconds, "CPU s": child.cpu_seconds}
+
+
 def misses_of(rows: list[dict[str, Any]]) -> list[str]:
     """Missed targets of the complete runs."""
-    misses: list[str] = []
+    misses = [
+        f"LUBM({row['LUBM']}): refused after {row['CPU s']:.2f} CPU seconds"
+        for row in rows
+        if row["stage"] == "refusal" and row["CPU s"] > 1
+    ]
     digests: dict[int, str] = {}
     for row in (row for row in rows if row["stage"] == "whole run"):
         name = f"LUBM({row['LUBM']}), {row['budget']}"
@@ -99,6 +116,7 @@ def main() -> None:
     parser.add_argument("--threads", default="0", help="number of threads [all cores]")
     parser.add_argument("--files", type=Path, help="folder with lubmN.nt.gz; made if missing")
     parser.add_argument("--checkpoints", action="store_true", help="also without checkpoints")
+    parser.add_argument("--refusals", action="store_true", help="only refusals")
     options = parser.parse_args()
     common.warm_up()
     rows: list[dict[str, Any]] = []
@@ -107,6 +125,9 @@ def main() -> None:
             path = (options.files or Path(folder)) / f"lubm{size}.nt.gz"
             if not path.exists():
                 common.run(common.pyke("lubm", str(size), "-o", path))
+            if options.refusals:
+                rows.append(refusal(path, Path(folder), size))
+                continue
             for memory in options.memory:
                 more = ["--threads", options.threads]
                 found = run(path, Path(folder), memory, *more)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,9 +32,10 @@ from pyke.errors import (
     WriteError,
 )
 from pyke.graph.graph import Graph
-from pyke.pipeline import Run, budget, checkpoints, embed_to, make_plan, plan, read_census
+from pyke.pipeline import Run, budget, checkpoints, embed_to, make_plan, plan, read_census, refusal
 from pyke.pipeline import embed as pipeline_embed
 from pyke.pipeline.budget import Holding
+from pyke.read.find import find_documents
 from pyke.simulation import anneal
 from pyke.simulation.layouts import LAYOUTS
 from pyke.springs import strongest
@@ -532,17 +535,51 @@ def test_a_plan_from_a_sample_estimates_the_counts(tmp_path: Path) -> None:
     assert part.peak_bytes == pytest.approx(whole.peak_bytes, rel=0.15)
 
 
+@pytest.mark.parametrize("syntax", ["ntriples", "turtle"])
 def test_a_hopeless_limit_is_refused_from_a_small_sample(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    syntax: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(random_graph(20_000))
-    monkeypatch.setattr(plan, "QUICK_ABOVE", 100_000)
-    monkeypatch.setattr(plan, "QUICK_SAMPLE", 100_000)
+    monkeypatch.setattr(refusal, "ABOVE", 100_000)
+    monkeypatch.setattr(refusal, "SAMPLE_BYTES", 400_000)
     monkeypatch.setattr(Run, "embed", None)  # the run does not start
-    with pytest.raises(OverBudget, match=r"the run needs at least .* Use `memory=.* or more"):
-        embed_to(tmp_path / "out", path, Config(memory=100_000_000))
+    with pytest.raises(OverBudget, match=r"the run needs about .* MB of memory or more"):
+        embed_to(tmp_path / "out", path, Config(memory=80_000_000, format=syntax))
     assert [entry.name for entry in tmp_path.iterdir()] == ["graph.nt"]
+
+
+def test_a_refusal_does_not_load_numba(tmp_path: Path) -> None:
+    path = tmp_path / "graph.nt"
+    path.write_text(random_graph(20_000))
+    code = f"""
+import sys
+from pyke.config import Config
+from pyke.errors import OverBudget
+from pyke.pipeline import embed_to, refusal
+refusal.ABOVE = 100_000
+try:
+    embed_to("out", {str(path)!r}, Config(memory=80_000_000))
+except OverBudget:
+    print("numba" in sys.modules)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_counts_are_estimated_from_the_first_lines(
+    files: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusal, "SAMPLE_BYTES", 800_000)
+    monkeypatch.setattr(refusal, "PIECE", 1 << 12)
+    lines = random_graph(60_000).splitlines(keepends=True)
+    for number in range(files):
+        (tmp_path / f"{number}.nt").write_text("".join(lines[number::files]))
+    found = refusal.estimate(find_documents([tmp_path]))
+    true = make_plan(tmp_path, Config()).sizes
+    for name in ("links", "triples", "literals", "terms", "text_bytes"):
+        assert getattr(found, name) == pytest.approx(getattr(true, name), rel=0.3)
 
 
 def test_a_limit_that_may_do_is_checked_with_the_true_counts(
@@ -550,7 +587,7 @@ def test_a_limit_that_may_do_is_checked_with_the_true_counts(
 ) -> None:
     path = tmp_path / "graph.nt"
     path.write_text(random_graph(20_000))
-    monkeypatch.setattr(plan, "QUICK_ABOVE", 100_000)
+    monkeypatch.setattr(refusal, "ABOVE", 100_000)
     with pytest.raises(OverBudget, match="reading needs at least"):
         embed_to(tmp_path / "out", path, Config(memory=180_000_000))
 

@@ -21,7 +21,7 @@ from pyke.core.arrays import Matrix, Repellers
 from pyke.core.progress import Progress
 from pyke.errors import DivergedError, Interrupted, UsageError
 from pyke.pipeline.embed import embed
-from pyke.simulation import anneal
+from pyke.simulation import anneal, layouts
 from pyke.simulation.anneal import Result, State, simulate
 from pyke.springs import repellers
 from pyke.springs.similarity import similarity as similarity_named
@@ -459,7 +459,7 @@ def test_particles_are_placed_at_the_weighted_mean_in_turn() -> None:
 
 def test_particles_with_the_same_springs_get_the_same_position_to_the_bit() -> None:
     draw = np.random.default_rng(0)
-    positions = np.zeros((120, anneal.CACHE_LINE), np.float32)
+    positions = np.zeros((120, layouts.CACHE_LINE), np.float32)
     positions[:20, :3] = draw.normal(size=(20, 3))
     ends, strengths = (
         draw.integers(0, 20, (50, 3)).astype(np.int32),

@@ -1,7 +1,8 @@
 """The memory of each stage, computed from counts, and the refusal of stages that exceed `memory`.
 
 The formulas follow the arrays that a stage holds at the same time. `bench/memory.py` compares them
-with measured peaks.
+with measured peaks. A run that is refused at once does not load Numba: the functions that need a
+module with kernels import it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,7 @@ from pyke.config import Config, format_size
 from pyke.core.arrays import BLOCK_ROWS
 from pyke.errors import OverBudget
 from pyke.graph.graph import Graph
-from pyke.simulation.anneal import row_stride
-from pyke.simulation.layouts import LAYOUTS, QUARTERS, ROWS, Layout
-from pyke.simulation.quarters import SPRINGS_AT_ONCE
-from pyke.springs.kmeans import SAMPLE_PER_CLUSTER
-from pyke.springs.repellers import pool_size
+from pyke.simulation.layouts import LAYOUTS, QUARTERS, ROWS, SPRINGS_AT_ONCE, Layout, row_stride
 
 PROGRAM_BYTES = 190_000_000  # the interpreter, the libraries and the loaded kernels
 QUARTER_BYTES = 30_000_000  # rows in work and pages of the allocator, of a simulation on quarters
@@ -118,6 +115,8 @@ def _forces_bytes(sizes: Sizes, config: Config) -> int:
 
 def _repellers_bytes(sizes: Sizes, config: Config) -> int:
     """Repellers, their pools, and the offsets of the springs."""
+    from pyke.springs.repellers import pool_size
+
     pools = 4 * pool_size(sizes.particles, config.repellers) * (sizes.particles // BLOCK_ROWS + 1)
     return (8 + 2 * config.repellers + 2) * sizes.particles + pools
 
@@ -201,6 +200,8 @@ def scratch_bytes(sizes: Sizes, config: Config) -> int:
 
 def clusters_bytes(sizes: Sizes, config: Config) -> int:
     """The graph, the vectors of the terms, and the sample for the centroids."""
+    from pyke.springs.kmeans import SAMPLE_PER_CLUSTER
+
     sample = min(sizes.terms, SAMPLE_PER_CLUSTER * config.clusters)
     vectors = 4 * config.dimensions * (sizes.terms + sample)
     return _graph_bytes(sizes, config) + vectors + 24 * sizes.terms

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyke.config import Config
 from pyke.core import files
@@ -13,10 +13,10 @@ from pyke.core.progress import Progress
 from pyke.embedding import store
 from pyke.embedding.embedding import Embedding, load
 from pyke.errors import Interrupted, OutputExists, PykeError, UsageError
-from pyke.pipeline.checkpoints import Checkpoints, difference
-from pyke.pipeline.embed import Run
-from pyke.pipeline.plan import refuse_hopeless
-from pyke.read.objects import Inputs
+from pyke.pipeline.refusal import refuse_hopeless
+
+if TYPE_CHECKING:
+    from pyke.read.objects import Inputs
 
 
 def embed_to(
@@ -44,6 +44,10 @@ def embed_to(
     target = Path(output).resolve()
     if not resume:
         files.check_output_directory(target, force)  # before anything is read
+        refuse_hopeless(inputs, config)  # before Numba is loaded
+    from pyke.pipeline.checkpoints import Checkpoints
+    from pyke.pipeline.embed import Run
+
     run = Run(inputs, config, progress)
     if resume and (run.rows or any(document.name == "-" for document in run.documents)):
         raise UsageError(
@@ -56,8 +60,6 @@ def embed_to(
             note(f"{output} is complete; there is nothing to resume.")
             return finished
         files.check_output_directory(target, force)
-    else:
-        refuse_hopeless(run, inputs)
     with files.work_directory(target) as work:
         if not resume and any(work.glob("*positions")):
             note("Discarded the checkpoint of an earlier run. `resume=True` continues from one.")
@@ -79,6 +81,8 @@ def _finished(target: Path, fingerprint: dict[str, Any]) -> Embedding | None:
 
     If another run wrote it: OutputExists.
     """
+    from pyke.pipeline.checkpoints import difference
+
     wanted = json.loads(json.dumps(fingerprint))
     try:
         found = load(target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pyke.config import Config, format_size
@@ -22,14 +22,11 @@ from pyke.pipeline.budget import (
     writing_bytes,
 )
 from pyke.pipeline.embed import Run, find_clusters, find_forces
-from pyke.read.find import Document
+from pyke.read.find import text_bytes
 from pyke.read.objects import Inputs
 from pyke.simulation.anneal import planned_iterations, start_sweeps
 
 SAMPLE_BYTES = 1_000_000_000  # of text
-TYPICAL_RATIO = 12  # text to compressed text
-QUICK_SAMPLE, QUICK_ABOVE = 4_000_000, 100_000_000  # bytes of text
-HOPELESS = 2.0  # times the limit, by an estimate from the quick sample
 ROWS_PER_SECOND = 25e6  # gathered by one thread of the simulation
 WRITTEN_PER_SECOND = 400e6  # bytes of the output, with checksums
 QUARTERS_FACTOR = 1.8  # an iteration on quarters, compared with one on complete rows
@@ -81,7 +78,7 @@ def make_plan(
 
     Examples
     --------
-    >>> from pyke.config import Config
+    >>> from pyke.config import Config, format_size
     >>> make_plan("examples/father.ttl", Config()).sizes.triples
     18
     """
@@ -91,7 +88,7 @@ def make_plan(
             "standard input and pipes can be read only once. Save the input to a file to plan a run"
         )
     total = sum(document.size for document in documents)
-    share = min(1.0, sample_bytes / max(1, _text_bytes(documents)))
+    share = min(1.0, sample_bytes / max(1, text_bytes(documents)))
     # The sample finds clusters by a simulation of two iterations, which give similar counts.
     unlimited = replace(config, memory=None, energy_release=0.5)
     sample, read = _sample(Run(inputs, unlimited, progress, share))
@@ -104,11 +101,6 @@ def make_plan(
     for stage in sample.stages.finished:
         seconds[stage.name] += stage.seconds * total / read
     return _plan(sizes, config, seconds, read / total)
-
-
-def _text_bytes(documents: Sequence[Document]) -> int:
-    """Estimated size of the decompressed documents."""
-    return sum(doc.size * (TYPICAL_RATIO if doc.compression else 1) for doc in documents)
 
 
 def _sample(run: Run) -> tuple[Run, int]:
@@ -148,21 +140,6 @@ def _simulation_seconds(sizes: Sizes, config: Config) -> float:
     gathered = rows / ROWS_PER_SECOND / config.threads * (QUARTERS_FACTOR if layout.quarters else 1)
     moved = TRANSFERS * scratch_bytes(sizes, config) / SCRATCH_PER_SECOND
     return rounds * (gathered + moved)
-
-
-def refuse_hopeless(run: Run, inputs: Inputs) -> None:
-    """Raise OverBudget within a second if a run clearly cannot keep to `config.memory`.
-
-    A small sample shows how much a large input needs. It is an estimate: a run that needs less than
-    HOPELESS times the limit may start, and checks the limit with the true counts.
-    """
-    config, names = run.config, [document.name for document in run.documents]
-    if config.memory is None or run.rows or not all(map(os.path.isfile, names)):
-        return
-    if _text_bytes(run.documents) > QUICK_ABOVE:
-        plan = make_plan(inputs, config, sample_bytes=QUICK_SAMPLE)
-        if plan.least_bytes > HOPELESS * config.memory:
-            check(plan, config)
 
 
 def check(plan: Plan, config: Config) -> None:

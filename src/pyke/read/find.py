@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pyke.core.inputs import COMPRESSIONS, compression_of, extension_of
 from pyke.errors import NoInput, UsageError
 
+TYPICAL_RATIO = 12  # text to compressed text
+
 
 @dataclass(frozen=True)
 class Syntax:
@@ -82,6 +84,11 @@ def find_documents(
     if not documents:
         raise NoInput("no input: pass a file, a directory, a glob, or - for standard input")
     return documents
+
+
+def text_bytes(documents: Sequence[Document]) -> int:
+    """Estimated size of the decompressed documents."""
+    return sum(doc.size * (TYPICAL_RATIO if doc.compression else 1) for doc in documents)
 
 
 def count_skipped_files(inputs: Sequence[str | os.PathLike[str]]) -> int:

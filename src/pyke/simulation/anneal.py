@@ -19,13 +19,13 @@ from pyke.core.scratch import Scratch
 from pyke.errors import DivergedError, Interrupted, UsageError
 from pyke.simulation import _kernels, forces, svd
 from pyke.simulation.layouts import ROWS, Layout
+from pyke.simulation.layouts import row_stride as row_stride
 from pyke.simulation.quarters import ROWS_AT_ONCE, QuarterCloud, Quarters, Springs
 from pyke.simulation.rows import RowCloud
 from pyke.simulation.rows import bounds_of as bounds_of
 from pyke.simulation.rows import rescale as rescale
 from pyke.simulation.rows import step as step
 
-CACHE_LINE = 16  # float32 values; rows are padded to complete cache lines
 WRITTEN_PER_SECOND = 400e6  # bytes, until it has been measured
 SECONDS_BETWEEN_FAILURES = 86_400.0  # an assumption: one failure per day
 MAX_CHECKPOINT_SHARE = 0.05  # of the time
@@ -73,11 +73,6 @@ class Result:
     def history_as_dicts(self) -> list[dict[str, Any]]:
         """The iterations, for the manifest."""
         return [asdict(iteration) for iteration in self.history]
-
-
-def row_stride(dimensions: int) -> int:
-    """Length of a row of positions: the dimensions and the padding."""
-    return -(-dimensions // CACHE_LINE) * CACHE_LINE
 
 
 def planned_iterations(config: Config) -> int:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 QUARTERS = 4
+CACHE_LINE = 16  # float32 values; rows are padded to complete cache lines
+SPRINGS_AT_ONCE = 1 << 22  # read from a scratch file
+
+
+def row_stride(dimensions: int) -> int:
+    """Length of a row of positions: the dimensions and the padding."""
+    return -(-dimensions // CACHE_LINE) * CACHE_LINE
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,10 @@ from pyke.core.parallel import parallel_for
 from pyke.core.scratch import Scratch, ScratchFile
 from pyke.simulation import _quarters
 from pyke.simulation.forces import System
-from pyke.simulation.layouts import QUARTERS
+from pyke.simulation.layouts import QUARTERS, SPRINGS_AT_ONCE
 from pyke.simulation.rows import at_energy, bounds_of, rescale
 
 ROWS_AT_ONCE = 1 << 14  # complete rows, of positions that are read or written
-SPRINGS_AT_ONCE = 1 << 22  # read from a scratch file
 _MOVES: dict[str, Callable[..., None]] = {
     "radial": _quarters.move_radial,
     "elementwise": _quarters.move_elementwise,

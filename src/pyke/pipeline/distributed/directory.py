@@ -29,9 +29,8 @@ from pyke.pipeline.distributed.job import Job
 from pyke.pipeline.distributed.parts import Part, cut, find_inputs
 from pyke.pipeline.distributed.run import Flow, check_settings
 from pyke.pipeline.distributed.storage import Storage, exists, local_path
-from pyke.pipeline.plan import TYPICAL_RATIO
 from pyke.pipeline.stages import Stages
-from pyke.read.find import Document, count_skipped_files
+from pyke.read.find import Document, count_skipped_files, text_bytes
 from pyke.read.tokenize import check_base
 
 ATTEMPTS = 20  # to continue after workers were lost
@@ -104,7 +103,7 @@ def embed_with(
 
 def estimate(documents: Sequence[Document]) -> Counts:
     """Counts of documents, by their size alone."""
-    text = sum(one.size * (TYPICAL_RATIO if one.compression else 1) for one in documents)
+    text = text_bytes(documents)
     triples = text / TEXT_PER_TRIPLE
     return Counts.like_lubm(triples, triples / TRIPLES_PER_TERM)
 
