@@ -123,6 +123,20 @@ def test_a_process_above_its_memory_limit_ends(ways: str, size: int, fits: bool)
     assert ended.returncode == (0 if fits else failed), ended.stderr
 
 
+@pytest.mark.skipif(not system.is_linux(), reason="only Linux limits single allocations")
+def test_more_memory_is_limited_within_a_block_only() -> None:
+    code = (
+        "from pyke.core import system\n"
+        "with system.at_most_more_memory(50_000_000):\n"
+        "    bytearray(10_000_000)\n"
+        "    try: bytearray(100_000_000)\n"
+        "    except MemoryError: print('refused')\n"
+        "bytearray(100_000_000)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "refused\n"), ended.stderr
+
+
 @pytest.mark.parametrize("limits", ["(3 << 30, 8 << 30)", "(3 << 30, 3 << 30)"])
 def test_a_lower_memory_limit_of_the_shell_stays(limits: str) -> None:
     """Only root may raise a hard limit, and the sandbox asks for 4 GiB."""

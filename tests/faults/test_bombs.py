@@ -26,7 +26,6 @@ LONG = f"http://e/{'x' * (1 << 17)}"
 REFUSED = 65
 MAX_SECONDS = 10.0  # of CPU time
 MAX_MEGABYTES = 300
-MAX_MEGABYTES_WITHOUT_RESULT = 4400  # the memory of the parser, as nothing is known before its end
 
 
 def xml(content: str, kind: str = "", root: str = RDF) -> str:
@@ -115,7 +114,7 @@ def _used() -> tuple[float, int, int]:
     return seconds, own.ru_maxrss, child.ru_maxrss
 
 
-def refused(path: Path, max_megabytes: float = MAX_MEGABYTES) -> tuple[float, float]:
+def refused(path: Path) -> tuple[float, float]:
     """CPU seconds and megabytes until a document is refused."""
     process = call(refuse, path)
     process.join()
@@ -123,7 +122,7 @@ def refused(path: Path, max_megabytes: float = MAX_MEGABYTES) -> tuple[float, fl
     code, seconds, megabytes = json.loads(path.with_name("result").read_text())
     assert code == REFUSED, path.name
     assert seconds < MAX_SECONDS, path.name
-    assert megabytes < max_megabytes, path.name
+    assert megabytes < MAX_MEGABYTES, path.name
     return seconds, megabytes
 
 
@@ -140,12 +139,11 @@ def refused(path: Path, max_megabytes: float = MAX_MEGABYTES) -> tuple[float, fl
 def test_a_document_that_would_need_too_much_is_refused(
     row: str, kind: str, documents: dict[str, Callable[[], str]], tmp_path: Path, figure: Figure
 ) -> None:
-    max_megabytes = MAX_MEGABYTES_WITHOUT_RESULT if documents is TOO_SLOW else MAX_MEGABYTES
     results = []
     for name, text in documents.items():
         path = tmp_path / name
         path.write_text(text())
-        results.append(refused(path, max_megabytes))
+        results.append(refused(path))
         path.unlink()
     figure(row, f"{len(results)} {kind}: all refused, {_most(results)}")
 

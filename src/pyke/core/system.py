@@ -93,6 +93,22 @@ def limit_memory(limit: int) -> None:
         threading.Thread(target=_exit_above, args=(limit,), daemon=True).start()
 
 
+@contextmanager
+def at_most_more_memory(extra: int) -> Iterator[None]:
+    """In this context, allocations above what is used now and `extra` bytes fail; only on Linux."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if is_linux():
+        limit = _status("VmSize:") + extra
+        resource.setrlimit(
+            resource.RLIMIT_AS,
+            (limit if soft == resource.RLIM_INFINITY else min(limit, soft), hard),
+        )
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
 def missing_address_space() -> tuple[int, int] | None:
     """The limit of the address space (`ulimit -v`) and what is needed, if the limit is too low.
 

@@ -16,10 +16,11 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from xml.parsers import expat
 
-from pyke.core.system import limit_memory
+from pyke.core.system import at_most_more_memory, limit_memory
 
 TEXT, PROBLEM, END = b"T", b"P", b"E"
 LENGTH = 4  # bytes of the length of a frame
@@ -32,6 +33,9 @@ MAX_ENTITY = 4096  # characters
 MAX_TOKEN = 1 << 20  # bytes
 MAX_ATTRIBUTES = 1000
 MAX_JSON = 1 << 30  # bytes
+# The parser expands all IRIs of an object before its first statement. Usual documents need up to 12
+# bytes per byte for this, and lists of short numbers 93.
+JSON_MEMORY, JSON_MEMORY_PER_BYTE = 64 << 20, 256
 _ENTITY = b"<!ENTITY"
 # CPU time of a document. Usual ones need less than a tenth of this. Some small ones need hours
 # before their first statement: JSON-LD with long prefixes, bases relative to bases, XML literals
@@ -265,6 +269,7 @@ def _parse(document: _Document, form: str, base: str | None, lenient: bool) -> N
     from pyke.read.oxigraph import quads_as_text
 
     source: Any = document
+    memory: AbstractContextManager[None] = nullcontext()
 
     def handle_error(error: SyntaxError) -> None:
         if form in ("TURTLE", "TRIG", "N_TRIPLES"):
@@ -280,13 +285,20 @@ def _parse(document: _Document, form: str, base: str | None, lenient: bool) -> N
         source = document.rest()
         check_json(source)
         base = base or RELATIVE
-    parser = pyoxigraph.parse(
-        source, format=getattr(pyoxigraph.RdfFormat, form), base_iri=base, lenient=lenient
-    )
-    texts = quads_as_text(parser, handle_error, lenient)
-    if base != RELATIVE:
-        _write_text(texts)
-        return
+        memory = at_most_more_memory(JSON_MEMORY + JSON_MEMORY_PER_BYTE * len(source))
+    with memory:
+        parser = pyoxigraph.parse(
+            source, format=getattr(pyoxigraph.RdfFormat, form), base_iri=base, lenient=lenient
+        )
+        texts = quads_as_text(parser, handle_error, lenient)
+        if base == RELATIVE:
+            _write_resolved(texts)
+        else:
+            _write_text(texts)
+
+
+def _write_resolved(texts: Iterator[bytes]) -> None:
+    """Write N-Quads without relative IRIs, and report how many statements have them."""
     skipped = 0
 
     def resolved() -> Iterator[bytes]:
