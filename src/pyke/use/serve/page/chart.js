@@ -9,7 +9,7 @@ import {channels} from "./theme.js";
 const DISCS_UP_TO = 30000;  // without WebGL: more points are drawn as density
 const REACH = 12;           // pixels between the pointer and a point that it means
 const MOVING = 650;         // milliseconds from one layout to the next
-const MOST = 150000, FEWEST = 20000, SLOW = 45, FAST = 24, AT_REST = 180;  // points, milliseconds
+const AT_REST = 90;         // milliseconds without a change until a sample is completed
 const TILT = 0.38, TURN = -1.01;
 
 export class Chart {
@@ -18,11 +18,8 @@ export class Chart {
     this.overlay = overlay;
     this.pen = overlay.getContext("2d");
     this.gl = Points.on(points);
-    if (!this.gl) {  // a canvas with a broken WebGL context has no other one
-      this.canvas = points.cloneNode();
-      points.replaceWith(this.canvas);
-      this.plain = this.canvas.getContext("2d");
-    }
+    if (!this.gl) this.leaveGl();
+    points.addEventListener("webglcontextlost", () => { this.leaveGl(); this.redraw(); });
     this.view = {x: 0, y: 0, scale: 1, tilt: TILT, turn: TURN};
     this.size = {width: 1, height: 1};
     this.count = 0;
@@ -38,21 +35,31 @@ export class Chart {
     this.shape = null;       // of a selection: points in pixels
     this.insets = () => ({left: 0, right: 0, top: 0, bottom: 0});
     this.onDraw = [];
-    this.frameTimes = [];
     this.waiting = false;
     this.part = 1;
-    this.most = MOST;        // points that are drawn while the map moves
-    this.lastDraw = 0;
+    this.version = 0;        // of the points and their groups
     this.measure();
+  }
+
+  // A canvas that had a WebGL context cannot have another one.
+  leaveGl() {
+    this.gl = null;
+    const other = this.canvas.cloneNode();
+    this.canvas.replaceWith(other);
+    this.canvas = other;
+    this.plain = other.getContext("2d");
   }
 
   // -- what is where ------------------------------------------------------------------------------
 
   // Points with three coordinates each. `move` shows how they get there from where they are.
   setPoints({count, dimensions, ids, coordinates}, {move = false} = {}) {
-    const to = new Float32Array(3 * count);
-    for (let i = 0; i < count; i++) {
-      for (let d = 0; d < dimensions; d++) to[3 * i + d] = coordinates[dimensions * i + d];
+    const to = dimensions === 3 ? coordinates : new Float32Array(3 * count);
+    if (dimensions === 2) {
+      for (let i = 0; i < count; i++) {
+        to[3 * i] = coordinates[2 * i];
+        to[3 * i + 1] = coordinates[2 * i + 1];
+      }
     }
     const same = move && !still.matches && this.gl && this.count === count && this.ids?.[count - 1] === ids[count - 1];
     this.from = same ? this.to : to;
@@ -61,15 +68,16 @@ export class Chart {
     this.ids = ids;
     this.isAll = ids.length === 0 || (ids[0] === 0 && ids[count - 1] === count - 1);
     this.rows = null;
-    if (!this.isAll) this.rows = new Map(Array.from(ids, (id, row) => [id, row]));
+    if (!this.isAll) {
+      this.rows = new Int32Array(ids.reduce((most, id) => Math.max(most, id), 0) + 1).fill(-1);
+      for (let row = 0; row < count; row++) this.rows[ids[row]] = row;
+    }
     this.flatDimensions = dimensions;
-    this.flat = new Float32Array(2 * count);
     this.fillGroups();
     if (this.gl) {
       this.gl.fill("from", this.from);
       this.gl.fill("to", to);
     }
-    this.flatten();
     this.spread = this.radius();
     if (same) this.animate(); else this.part = 1;
     this.redraw();
@@ -89,10 +97,11 @@ export class Chart {
 
   // The group of each term, and the colours of the groups.
   setGroups(groupsOfTerms, legend, colours) {
+    const same = groupsOfTerms === this.groupsOfTerms && legend === this.legend;
     this.groupsOfTerms = groupsOfTerms;
     this.legend = legend;
     this.colours = colours;
-    this.fillGroups();
+    if (!same) this.fillGroups();
     this.redraw();
   }
 
@@ -102,44 +111,60 @@ export class Chart {
     if (this.groupsOfTerms.length) {
       for (let i = 0; i < this.count; i++) this.groups[i] = this.groupsOfTerms[this.ids[i]];
     }
+    this.version++;
     if (!this.gl) return;
     this.gl.fill("group", this.groups);
-    // Grey points first; the others in the order of a shuffle, so that no group covers another.
-    const order = new Uint32Array(this.count);
-    let grey = 0;
-    const isGrey = this.legend.map(group => group.kind !== "named");
-    for (let i = 0; i < this.count; i++) if (isGrey[this.groups[i]]) order[grey++] = i;
-    let rest = grey, seed = 1;
-    for (let i = 0; i < this.count; i++) if (!isGrey[this.groups[i]]) order[rest++] = i;
-    for (let i = this.count - 1; i > grey; i--) {
-      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-      const j = grey + seed % (i - grey + 1);
-      [order[i], order[j]] = [order[j], order[i]];
-    }
-    this.gl.sort(order);
+    if (this.shuffle?.length !== this.count) this.shuffle = shuffled(this.count);
+    this.arrange(null);
   }
 
-  row(id) { return this.isAll ? (id < this.count ? id : -1) : this.rows.get(id) ?? -1; }
+  // The order of drawing, of the points in a box or of all. Grey points come first; the others
+  // cover each other at random.
+  arrange(box) {
+    const {to, groups} = this, isGrey = this.legend.map(group => group.kind !== "named");
+    const [left, low, right, high] = box ?? [-Infinity, -Infinity, Infinity, Infinity];
+    const order = new Uint32Array(this.count);
+    let grey = 0, rest = this.count;
+    for (const i of this.shuffle) {
+      const x = to[3 * i], y = to[3 * i + 1];
+      if (x < left || x > right || y < low || y > high) continue;
+      if (isGrey[groups[i]]) order[grey++] = i; else order[--rest] = i;
+    }
+    order.copyWithin(grey, rest);
+    this.gl.sort(order.subarray(0, grey + this.count - rest), grey);
+    this.arranged = box;
+  }
+
+  // Only points near the visible part are drawn when the map is much larger.
+  cull() {
+    const zoomed = this.view.scale / this.fitted, known = this.arranged;
+    if (this.flatDimensions === 3 || this.part < 1 || !(zoomed > (known ? 1.5 : 2))) {
+      if (known) this.arrange(null);
+      return;
+    }
+    const [left, low, right, high] = this.box(), [wide, tall] = [(right - left) / 4, (high - low) / 4];
+    const isInside = known && left >= known[0] && low >= known[1] && right <= known[2] && high <= known[3];
+    if (!isInside || known[2] - known[0] > 16 * wide) this.arrange([left - wide, low - tall, right + wide, high + tall]);
+  }
+
+  row(id) { return this.isAll ? (id < this.count ? id : -1) : this.rows[id] ?? -1; }
   isShown(i) { return !this.hidden.has(this.groups?.[i]); }
 
   axes() {
-    if (this.flatDimensions === 2) return {right: [1, 0, 0], up: [0, 1, 0], front: [0, 0, 1]};
-    const {turn, tilt} = this.view;
+    const {turn, tilt} = this.view, {known} = this;
+    if (known?.turn === turn && known.tilt === tilt && known.dimensions === this.flatDimensions) return known.axes;
     const [sinTurn, cosTurn, sinTilt, cosTilt] = [Math.sin(turn), Math.cos(turn), Math.sin(tilt), Math.cos(tilt)];
-    return {
+    const axes = this.flatDimensions === 2 ? {right: [1, 0, 0], up: [0, 1, 0], front: [0, 0, 1]} : {
       right: [-sinTurn, cosTurn, 0],
       up: [-cosTurn * sinTilt, -sinTurn * sinTilt, cosTilt],
       front: [cosTurn * cosTilt, sinTurn * cosTilt, sinTilt],
     };
+    this.known = {turn, tilt, dimensions: this.flatDimensions, axes};
+    return axes;
   }
 
-  flatten() {
-    const {right, up} = this.axes(), {to, flat} = this;
-    for (let i = 0, j = 0, k = 0; i < this.count; i++, j += 2, k += 3) {
-      flat[j] = to[k] * right[0] + to[k + 1] * right[1] + to[k + 2] * right[2];
-      flat[j + 1] = to[k] * up[0] + to[k + 1] * up[1] + to[k + 2] * up[2];
-    }
-  }
+  // The coordinate of a point along an axis.
+  along(i, [x, y, z]) { return this.to[3 * i] * x + this.to[3 * i + 1] * y + this.to[3 * i + 2] * z; }
 
   radius() {
     if (this.flatDimensions === 2) return 0;
@@ -158,12 +183,12 @@ export class Chart {
     if (!this.count) return;
     const free = this.insets(), {width, height} = this.size;
     const step = Math.ceil(this.count / 50000);  // a part of many points shows where they are
-    const part = coordinate => {
+    const part = axis => {
       const values = new Float32Array(Math.ceil(this.count / step));
-      for (let i = 0; i < values.length; i++) values[i] = this.flat[2 * i * step + coordinate];
+      for (let i = 0; i < values.length; i++) values[i] = this.along(i * step, axis);
       return rangeOf(values);
     };
-    const [left, right] = part(0), [low, high] = part(1);
+    const axes = this.axes(), [left, right] = part(axes.right), [low, high] = part(axes.up);
     const wide = Math.max(80, width - free.left - free.right);
     const tall = Math.max(80, height - free.top - free.bottom);
     const scale = 0.9 * Math.min(wide / (right - left), tall / (high - low));
@@ -191,8 +216,8 @@ export class Chart {
     return [x - width / 2 / scale, y - height / 2 / scale, x + width / 2 / scale, y + height / 2 / scale];
   }
 
-  across(i) { return (this.flat[2 * i] - this.view.x) * this.view.scale + this.size.width / 2; }
-  down(i) { return this.size.height / 2 - (this.flat[2 * i + 1] - this.view.y) * this.view.scale; }
+  across(i) { return (this.along(i, this.axes().right) - this.view.x) * this.view.scale + this.size.width / 2; }
+  down(i) { return this.size.height / 2 - (this.along(i, this.axes().up) - this.view.y) * this.view.scale; }
 
   pixel(place) {
     const {right, up} = this.axes();
@@ -226,27 +251,26 @@ export class Chart {
   rotate(dx, dy) {
     this.view.turn -= dx / 200;
     this.view.tilt = Math.max(-1.57, Math.min(1.57, this.view.tilt + dy / 200));
-    this.flatten();
     this.redraw();
   }
 
   goTo(id, closer = true) {
     const row = this.row(id);
     if (row < 0) return false;
-    const free = this.insets();
+    const free = this.insets(), {right, up} = this.axes();
     if (closer) this.view.scale = Math.max(this.view.scale, 4 * this.fitted);
-    this.view.x = this.flat[2 * row] + (free.right - free.left) / 2 / this.view.scale;
-    this.view.y = this.flat[2 * row + 1] + (free.top - free.bottom) / 2 / this.view.scale;
+    this.view.x = this.along(row, right) + (free.right - free.left) / 2 / this.view.scale;
+    this.view.y = this.along(row, up) + (free.top - free.bottom) / 2 / this.view.scale;
     this.redraw();
     return true;
   }
 
   nearest(x, y, reach = REACH) {
-    const {flat, view, size} = this, square = reach * reach;
+    const {view, size} = this, {right, up} = this.axes(), square = reach * reach;
     const left = (x - size.width / 2) / view.scale + view.x, top = (size.height / 2 - y) / view.scale + view.y;
     let best = -1, min = square / view.scale / view.scale;
-    for (let i = 0, j = 0; i < this.count; i++, j += 2) {
-      const dx = flat[j] - left, dy = flat[j + 1] - top, far = dx * dx + dy * dy;
+    for (let i = 0; i < this.count; i++) {
+      const dx = this.along(i, right) - left, dy = this.along(i, up) - top, far = dx * dx + dy * dy;
       if (far < min && this.isShown(i)) { min = far; best = i; }
     }
     return best < 0 ? -1 : this.ids[best];
@@ -290,8 +314,7 @@ export class Chart {
 
   draw() {
     this.waiting = false;
-    const began = performance.now();
-    this.adapt(began);
+    if (this.gl?.isBusy) { this.redraw(); return; }
     const ratio = Math.min(devicePixelRatio || 1, 2), {width, height} = this.size;
     const [wide, tall] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (this.gl) this.drawWithGl(ratio, wide, tall);
@@ -304,34 +327,35 @@ export class Chart {
     this.pen.clearRect(0, 0, width, height);
     drawOverlay(this);
     for (const listener of this.onDraw) listener();
-    this.frameTimes.push(performance.now() - began);
-    if (this.frameTimes.length > 1000) this.frameTimes.splice(0, 500);
     document.documentElement.dataset.drawn = this.gl ? "webgl" : "canvas";
   }
 
-  // While the map moves, a slow computer draws a part of the points; the others follow at rest.
-  adapt(now) {
-    const view = JSON.stringify(this.view), gap = now - this.lastDraw;
-    this.moving = view !== this.lastView;
-    if (this.moving && gap > SLOW && gap < 1000) this.most = Math.max(FEWEST, 0.6 * Math.min(this.most, this.count));
-    else if (this.moving && gap < FAST) this.most = Math.min(1.25 * this.most, 1e7);
-    [this.lastView, this.lastDraw] = [view, now];
+  // A slow computer draws a sample while something changes, and all points at rest. What is drawn
+  // over the points changes without them.
+  drawWithGl(ratio, width, height) {
+    const now = performance.now();
+    const seen = JSON.stringify([this.view, this.part, this.version, this.colours, [...this.hidden], width, height]);
     clearTimeout(this.rest);
-    if (this.moving && this.most < this.count) this.rest = setTimeout(() => this.redraw(), AT_REST);
+    if (seen !== this.seen) {
+      this.cull();
+      this.gl.draw(this.look(ratio, width, height));
+      [this.seen, this.changed] = [seen, now];
+    } else if (!this.gl.isWhole && now - this.changed >= AT_REST) this.gl.refine();
+    if (!this.gl.isWhole) this.rest = setTimeout(() => this.redraw(), Math.max(0, AT_REST + this.changed - now));
   }
 
-  drawWithGl(ratio, width, height) {
+  look(ratio, width, height) {
     const alpha = this.alpha(), colours = new Float32Array(64 * 4);
     this.colours.forEach((colour, at) => {
       const [red, green, blue] = channels(colour), grey = this.legend[at].kind !== "named";
       const seen = this.hidden.has(at) ? 0 : alpha * (grey ? 0.75 : 1);
       colours.set([red / 255, green / 255, blue / 255, seen], 4 * at);
     });
-    this.gl.draw({
+    return {
       width, height, colours, part: this.part, size: ratio * this.pointSize(), reach: this.spread ?? 0,
-      most: this.moving ? this.most : Infinity, axes: this.axes(), centre: [this.view.x, this.view.y],
+      axes: this.axes(), centre: [this.view.x, this.view.y],
       scale: [2 * this.view.scale * ratio / width, 2 * this.view.scale * ratio / height],
-    });
+    };
   }
 
   // Without WebGL: the code of the single-file map.
@@ -351,4 +375,15 @@ export class Chart {
     if (visible > DISCS_UP_TO) paintDensity(this.plain, ratio, points);
     else paintDiscs(this.plain, ratio, visible, points);
   }
+}
+
+// The numbers below a count in a random order, the same each time.
+function shuffled(count) {
+  const order = Uint32Array.from({length: count}, (_, i) => i);
+  for (let i = count - 1, seed = 1; i > 0; i--) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    const j = Math.floor(seed / 2 ** 32 * (i + 1));
+    [order[i], order[j]] = [order[j], order[i]];
+  }
+  return order;
 }

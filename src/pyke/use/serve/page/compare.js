@@ -69,7 +69,6 @@ export class Compare {
       const to = twin.place(id);
       return to ? [{from: own, to, colour: style("--ink"), wide: 1.3, alpha: 0.45}] : [];
     }) : [];
-    if (twin.flatDimensions === 3) twin.flatten();
   }
 
   list({common, only_here, only_there, error, neighbours, moved}) {

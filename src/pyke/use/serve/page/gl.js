@@ -33,6 +33,10 @@ void main() {
   pixel = vec4(colour.rgb * alpha, alpha);
 }`;
 
+const BUDGET = 16, FEWEST = 4000, FIRST = 20000;  // milliseconds of a picture, points
+const PATIENCE = 2000;  // milliseconds until a picture counts as lost
+const LOOK = 2;         // milliseconds between two looks whether a picture is finished
+
 export class Points {
   // null where WebGL is missing
   static on(canvas) {
@@ -68,7 +72,12 @@ export class Points {
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.order);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    this.count = 0;
+    gl.clearColor(0, 0, 0, 0);
+    this.behind = {frame: gl.createFramebuffer(), store: gl.createRenderbuffer()};
+    this.count = this.grey = this.drawn = 0;
+    this.most = FIRST;     // points that this computer draws in time
+    this.running = null;   // the picture that is not finished
+    this.finished = [];    // when the latest pictures were finished
   }
 
   fill(name, values) {
@@ -77,24 +86,61 @@ export class Points {
     gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
   }
 
-  // Later points cover earlier ones.
-  sort(order) {
+  // Later points cover earlier ones. The first ones are grey; both parts are in random order.
+  sort(order, grey) {
     const {gl} = this;
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, order, gl.STATIC_DRAW);
     this.count = order.length;
+    this.grey = grey;
   }
 
-  draw({width, height, part, size, reach, axes, centre, scale, colours, most}) {
-    const {gl, at} = this, count = Math.min(this.count, most);
+  get isWhole() { return this.drawn === this.count; }
+
+  // A picture at once: a sample of the points if this computer is too slow for all.
+  draw({width, height, size, ...view}) {
+    const {gl} = this, share = this.most < this.count ? this.most / this.count : 1;
     if (gl.canvas.width !== width || gl.canvas.height !== height) {
       gl.canvas.width = width;
       gl.canvas.height = height;
     }
     gl.viewport(0, 0, width, height);
-    gl.clearColor(0, 0, 0, 0);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.clear(gl.COLOR_BUFFER_BIT);
+    this.look(view);
+    gl.uniform1f(this.at.size, size * Math.min(3, share ** -0.35));
+    let points = 0;
+    for (const [first, last] of [[0, this.grey], [this.grey, this.count]]) {
+      const some = Math.ceil(share * (last - first));
+      gl.drawElements(gl.POINTS, some, gl.UNSIGNED_INT, 4 * (last - some));
+      points += some;
+    }
+    gl.uniform1f(this.at.size, size);
+    this.drawn = share < 1 ? 0 : this.count;
+    this.watch(points);
+  }
+
+  // The picture of all points: some more with each call, on a hidden one that is shown when complete.
+  refine() {
+    const {gl} = this, {width, height} = gl.canvas, some = Math.min(2 * this.most, this.count - this.drawn);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.behind.frame);
+    if (!this.drawn) {
+      gl.bindRenderbuffer(gl.RENDERBUFFER, this.behind.store);
+      gl.renderbufferStorage(gl.RENDERBUFFER, gl.RGBA8, width, height);
+      gl.framebufferRenderbuffer(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.RENDERBUFFER, this.behind.store);
+      gl.clear(gl.COLOR_BUFFER_BIT);
+    }
+    gl.drawElements(gl.POINTS, some, gl.UNSIGNED_INT, 4 * this.drawn);
+    this.drawn += some;
+    if (this.isWhole) {
+      gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
+      gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
+    }
+    this.watch(some);
+  }
+
+  look({part, reach, axes, centre, scale, colours}) {
+    const {gl, at} = this;
     gl.uniform1f(at.part, part);
-    gl.uniform1f(at.size, size);
     gl.uniform1f(at.reach, reach);
     gl.uniform3fv(at.right, axes.right);
     gl.uniform3fv(at.up, axes.up);
@@ -102,6 +148,26 @@ export class Points {
     gl.uniform2fv(at.centre, centre);
     gl.uniform2fv(at.scale, scale);
     gl.uniform4fv(at.colours, colours);
-    gl.drawElements(gl.POINTS, count, gl.UNSIGNED_INT, 4 * (this.count - count));
+  }
+
+  // Whether a picture is being drawn; the browser would queue another one.
+  get isBusy() { return this.running !== null; }
+
+  // Wait until some points are drawn, and choose how many are drawn next time.
+  watch(points) {
+    const {gl} = this, began = performance.now(), mine = this.running = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
+    const look = () => {
+      const now = performance.now(), took = Math.max(now - began, 1);
+      const done = gl.isContextLost() || gl.getSyncParameter(mine, gl.SYNC_STATUS) === gl.SIGNALED;
+      if (!done && took < PATIENCE) { setTimeout(look, LOOK); return; }
+      gl.deleteSync(mine);
+      this.running = null;
+      this.finished.push(now);
+      if (this.finished.length > 1000) this.finished.splice(0, 500);
+      const fit = Math.max(FEWEST, points * BUDGET / took);
+      if (fit < this.most || points > this.most / 2) this.most = Math.min(Math.sqrt(this.most * fit), 4 * this.most);
+    };
+    setTimeout(look, LOOK);
   }
 }

@@ -7,9 +7,9 @@ import {colours, onTheme} from "./theme.js";
 export function start(chart, changed) {
   let by = "type", running = null;
 
-  function paint() {
-    const palette = colours(chart.legend);
-    chart.setGroups(chart.groupsOfTerms, chart.legend, palette);
+  function paint(groups = chart.groupsOfTerms, legend = chart.legend) {
+    const palette = colours(legend);
+    chart.setGroups(groups, legend, palette);
     element("groups").replaceChildren(...chart.legend.map((group, at) => row(group, at, palette[at])));
   }
 
@@ -48,13 +48,10 @@ export function start(chart, changed) {
     };
     try {
       const options = {signal: own.signal, waiting};
-      const legend = await ask("/api/legend", {by}, options);
-      const groups = new Uint8Array(await numbers("/api/groups", {by}, options));
+      const [legend, groups] = await Promise.all([ask("/api/legend", {by}, options), numbers("/api/groups", {by}, options)]);
       if (own.signal.aborted) return;
       chart.hidden = new Set();
-      chart.groupsOfTerms = groups;
-      chart.legend = legend.groups;
-      paint();
+      paint(new Uint8Array(groups), legend.groups);
       changed();
     } catch (error) {
       if (error.name !== "AbortError") { notice(error.message); return; }

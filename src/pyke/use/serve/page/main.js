@@ -14,6 +14,7 @@ import * as theme from "./theme.js";
 
 const LABEL_DELAY = 140;  // milliseconds after a movement until labels are asked for
 const DETAIL_DELAY = 350;
+const FIRST = 20000;      // points of the first picture; the others follow
 
 theme.start();
 const chart = new Chart(element("points"), element("overlay"));
@@ -44,13 +45,20 @@ async function loadPoints({move = false} = {}) {
     done = notice(`Arranging the map … ${stage}${share}`);
   };
   try {
-    const found = await points("/api/points", {layout, dimensions, limit: state.info.limits.points}, {signal: own.signal, waiting});
+    const load = limit => points("/api/points", {layout, dimensions, limit}, {signal: own.signal, waiting});
+    const isFirst = !chart.count;
+    const all = () => load(state.info?.limits.points);
+    let found = await (isFirst ? load(FIRST) : all());
     if (own.signal.aborted) return;
     state.detail = false;
     state.shown = {layout, dimensions};
-    const first = !chart.count || !move;
     chart.setPoints(found, {move});
-    if (first || move) chart.seeAll();
+    chart.seeAll();
+    if (isFirst && found.count === FIRST) {
+      found = await all();
+      if (own.signal.aborted) return;
+      chart.setPoints(found);
+    }
     chart.labels = [];
     askLabels();
     reselect();
@@ -79,7 +87,7 @@ function askLabels() {
       chart.labels = found.labels.map(({id, text}) => ({id, text: shortened(clean(text))}));
       chart.redraw();
     } catch { /* the labels of another place are asked for already */ }
-    if (flat && state.info.terms > state.info.limits.points) askDetail(box);
+    if (flat && state.info?.terms > state.info?.limits.points) askDetail(box);
   }, LABEL_DELAY);
 }
 
@@ -199,6 +207,7 @@ chart.onDraw.push(() => {
 });
 
 async function start() {
+  const map = Promise.all([loadPoints(), legend.load()]);
   try {
     state.info = await ask("/api/info");
   } catch (error) { notice(error.message); return; }
@@ -206,7 +215,7 @@ async function start() {
   element("title").textContent = document.title = clean(title);
   element("compare").hidden = !state.info.compared;
   element("counts").textContent = `${count(terms)} terms · ${count(triples)} triples`;
-  await Promise.all([loadPoints(), legend.load()]);
+  await map;
   document.documentElement.dataset.ready = "yes";
   if (!chart.gl) notice("This browser has no WebGL: the map is drawn without it, more slowly.");
   route();
