@@ -123,7 +123,12 @@ def test_a_process_above_its_memory_limit_ends(ways: str, size: int, fits: bool)
     assert ended.returncode == (0 if fits else failed), ended.stderr
 
 
-@pytest.mark.skipif(not system.is_linux(), reason="only Linux limits single allocations")
+only_on_linux = pytest.mark.skipif(
+    not system.is_linux(), reason="only Linux limits the address space"
+)
+
+
+@only_on_linux
 def test_more_memory_is_limited_within_a_block_only() -> None:
     code = (
         "from pyke.core import system\n"
@@ -137,6 +142,7 @@ def test_more_memory_is_limited_within_a_block_only() -> None:
     assert (ended.returncode, ended.stdout) == (0, "refused\n"), ended.stderr
 
 
+@only_on_linux
 @pytest.mark.parametrize("limits", ["(3 << 30, 8 << 30)", "(3 << 30, 3 << 30)"])
 def test_a_lower_memory_limit_of_the_shell_stays(limits: str) -> None:
     """Only root may raise a hard limit, and the sandbox asks for 4 GiB."""

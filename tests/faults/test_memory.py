@@ -24,8 +24,9 @@ SMALLEST, LARGEST = 200 << 20, 3 << 30
 def _embed(*arguments: str | Path, address_space: int = 0) -> tuple[int, int, str]:
     """Exit code, peak memory in bytes and messages of a run, with limited address space."""
     limit = str(address_space >> 10) if address_space else "unlimited"
+    # Without Linux's /proc, the peak of a process counts that of the one that started it: a shell.
     done = subprocess.run(
-        ["sh", "-c", 'ulimit -v "$0" && exec "$@"', limit, *COMMAND, *map(str, arguments)],
+        ["sh", "-c", 'ulimit -v "$0" && "$@"; exit $?', limit, *COMMAND, *map(str, arguments)],
         capture_output=True,
         text=True,
     )
