@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import oracle
 from oracle import RDF_TYPE, Particle, Triple
 from pyke.config import Config
+from pyke.core.arrays import BLOCK_ROWS, Matrix, Repellers
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.graph import batches, build
@@ -293,3 +294,21 @@ class Recorded(Progress):
 
     def iteration(self, number: int, energy: float, objective: float, displacement: float) -> None:
         self.advance(number)
+
+
+def random_forces(particles: int, wanted: int, seed: int) -> tuple[Matrix, Repellers]:
+    """Random springs, some particles without any, and random repellers."""
+    rng = np.random.default_rng(seed)
+    degrees = rng.integers(0, 6, particles)
+    offsets = np.append(0, np.cumsum(degrees)).astype(np.int64)
+    columns = rng.integers(0, particles, offsets[-1]).astype(np.int32)
+    springs = Matrix(offsets, columns, rng.random(offsets[-1], np.float32) + np.float32(0.1))
+    blocks, size = -(-particles // BLOCK_ROWS), min(particles, 40)
+    pool = np.concatenate([rng.permutation(particles)[:size] for _ in range(blocks)])
+    repellers = Repellers(
+        np.arange(blocks + 1, dtype=np.int64) * size,
+        pool.astype(np.int32),
+        rng.integers(0, size, (particles, wanted)).astype(np.uint16),
+        rng.integers(0, wanted + 1, particles).astype(np.uint16),
+    )
+    return springs, repellers

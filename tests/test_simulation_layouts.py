@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,35 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphs import random_forces
 from pyke.config import Config
 from pyke.core.arrays import BLOCK_ROWS, Matrix, Repellers
 from pyke.core.progress import Progress
 from pyke.core.scratch import Scratch, ScratchFile
 from pyke.errors import WriteError
-from pyke.simulation import anneal, quarters
+from pyke.simulation import quarters
 from pyke.simulation.anneal import Forces, State, simulate_forces
 from pyke.simulation.layouts import LAYOUTS, ROWS, Layout
 
 SILENT = Progress()
 ON_DISK = LAYOUTS[-1]
-
-
-def random_forces(particles: int, wanted: int, seed: int) -> tuple[Matrix, Repellers]:
-    """Random springs, some particles without any, and random repellers."""
-    rng = np.random.default_rng(seed)
-    degrees = rng.integers(0, 6, particles)
-    offsets = np.append(0, np.cumsum(degrees)).astype(np.int64)
-    columns = rng.integers(0, particles, offsets[-1]).astype(np.int32)
-    springs = Matrix(offsets, columns, rng.random(offsets[-1], np.float32) + np.float32(0.1))
-    blocks, size = -(-particles // BLOCK_ROWS), min(particles, 40)
-    pool = np.concatenate([rng.permutation(particles)[:size] for _ in range(blocks)])
-    repellers = Repellers(
-        np.arange(blocks + 1, dtype=np.int64) * size,
-        pool.astype(np.int32),
-        rng.integers(0, size, (particles, wanted)).astype(np.uint16),
-        rng.integers(0, wanted + 1, particles).astype(np.uint16),
-    )
-    return springs, repellers
 
 
 def end_of(forces: tuple[Matrix, Repellers], config: Config, layout: Layout, **more: Any) -> Any:
@@ -155,11 +137,3 @@ def test_a_scratch_file_keeps_parts_of_arrays(tmp_path: Path) -> None:
     file.read(found, 8 * 2)
     assert found.tolist() == [2, 7, 7, 5]
     file.read(np.empty(0))
-
-
-def test_checkpoints_are_rarer_the_more_they_cost() -> None:
-    config = Config()
-    assert anneal.checkpoint_interval(0.001, config) == config.checkpoint_seconds
-    assert anneal.checkpoint_interval(10, config) == pytest.approx((20 * 86_400) ** 0.5)
-    assert anneal.checkpoint_interval(1000, config) == 20_000  # 5 % of the time
-    assert anneal.checkpoint_interval(1000, replace(config, checkpoint_seconds=0)) == 0

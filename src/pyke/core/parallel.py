@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -63,6 +64,38 @@ def run_tasks(threads: int, tasks: Sequence[Callable[[], Result]]) -> list[Resul
     if errors:
         raise errors[0]
     return [results[number] for number in range(len(tasks))]
+
+
+class Background:
+    """Runs one task at a time in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+        self.cpu_seconds = 0.0  # of the last task
+
+    def start(self, task: Callable[[], object]) -> None:
+        """Start a task; the one before must have been awaited."""
+
+        def work() -> None:
+            began = time.thread_time()
+            try:
+                task()
+            except BaseException as error:
+                self._error = error
+            self.cpu_seconds = time.thread_time() - began
+
+        self._thread = threading.Thread(target=work, name="pyke-background")
+        self._thread.start()
+
+    def wait(self, silent: bool = False) -> None:
+        """Wait until the task has ended, and raise its error, unless `silent`."""
+        if thread := self._thread:
+            thread.join()
+            self._thread = None
+        error, self._error = self._error, None
+        if error and not silent:
+            raise error
 
 
 def ordered_map(

@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +25,7 @@ from pyke.core.arrays import BLOCK_ROWS, Floats, Ids, Matrix, Repellers
 from pyke.core.checks import check, check_finite, check_ids, check_offsets
 from pyke.core.files import Content as FileContent
 from pyke.core.files import remove, write_directory
+from pyke.core.parallel import Background
 from pyke.core.scratch import Scratch
 from pyke.core.stored import MANIFEST, Kind, StoredFile, read_manifest
 from pyke.errors import DamagedStore, OutputExists, UsageError, WriteError
@@ -79,6 +81,9 @@ class Checkpoints:
 
     Without a directory, nothing is saved and nothing is found. `note` receives a warning if the
     disk is full: the run continues without a checkpoint.
+
+    A thread writes graph, clusters and forces, which do not change, beside the next stages. As a
+    context manager, this waits for it.
     """
 
     def __init__(
@@ -97,9 +102,16 @@ class Checkpoints:
         self._saved: set[str] = set()  # graph, clusters and forces do not change once saved
         self.can_resume = directory is not None
         self._prefix = ""  # of the names of forces and positions
+        self._background = Background()
         if directory and not resume:
             for name in (*_ARRAYS, FIRST + FORCES, FIRST + POSITIONS):
                 remove(directory / name)
+
+    def __enter__(self) -> Checkpoints:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._background.wait(silent=error is not None)
 
     def before_clusters(self) -> Checkpoints:
         """Checkpoints of the simulation that the clusters come from: forces and positions."""
@@ -141,9 +153,6 @@ class Checkpoints:
         """Save the clusters if a checkpoint is due, or `now`. They end the first simulation."""
         if len(clusters) and CLUSTERS not in self._saved:
             self._save(CLUSTERS, {"clusters": clusters}, {}, now)
-            if CLUSTERS in self._saved and self._directory:
-                for name in (FORCES, POSITIONS):
-                    remove(self._directory / (FIRST + name))
 
     def load_clusters(self, terms: int) -> Ids | None:
         """The saved clusters of this number of terms."""
@@ -207,14 +216,30 @@ class Checkpoints:
     def _save(
         self, name: str, arrays: Mapping[str, FileContent], extra: dict[str, Any], now: bool
     ) -> None:
+        """Save arrays that do not change: `now`, or beside the next stages if it is time to."""
         if self._directory is None or not (now or time.monotonic() - self._last >= self._every):
             return
+        self._background.wait()
+        if name in self._saved and not name.endswith(POSITIONS):
+            return  # by the thread
+        self._last = time.monotonic()
+        target, save = self._directory / name, partial(self._write, name, arrays, extra)
+        if now:
+            save(target)
+        else:
+            self._background.start(partial(save, target))
+
+    def _write(
+        self, name: str, arrays: Mapping[str, FileContent], extra: dict[str, Any], target: Path
+    ) -> None:
         manifest = {"checkpoint": VERSION, "fingerprint": self._fingerprint, **extra}
         contents = {f"{key}.npy": array for key, array in arrays.items()}
-        self._last = time.monotonic()
         try:
-            write_directory(self._directory / name, contents, manifest, force=True)
+            write_directory(target, contents, manifest, force=True)
             self._saved.add(name)
+            if name == CLUSTERS:  # those of the first simulation are not needed any more
+                for other in (FORCES, POSITIONS):
+                    remove(target.with_name(FIRST + other))
         except (WriteError, OutputExists) as error:
             if self._note:
                 self._note(f"No checkpoint: {str(error).rstrip('.')}. The run continues.")

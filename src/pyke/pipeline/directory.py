@@ -65,7 +65,8 @@ def embed_to(
             note("Discarded the checkpoint of an earlier run. `resume=True` continues from one.")
         try:
             every = config.checkpoint_seconds
-            embedding = run.embed(Checkpoints(work, fingerprint, every, resume, note))
+            with Checkpoints(work, fingerprint, every, resume, note) as checkpoints:
+                embedding = run.embed(checkpoints)
         except Interrupted as stopped:
             advice = "Run the same command with `resume=True` to continue from the last checkpoint."
             raise Interrupted(stopped.signal_number, advice) from None

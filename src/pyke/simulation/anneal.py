@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,6 +17,10 @@ from pyke.core.progress import Progress
 from pyke.core.scratch import Scratch
 from pyke.errors import DivergedError, Interrupted, UsageError
 from pyke.simulation import _kernels, forces, svd
+from pyke.simulation.keeping import Cloud, Keeping
+from pyke.simulation.keeping import Iteration as Iteration
+from pyke.simulation.keeping import State as State
+from pyke.simulation.keeping import checkpoint_interval as checkpoint_interval
 from pyke.simulation.layouts import ROWS, Layout
 from pyke.simulation.layouts import row_stride as row_stride
 from pyke.simulation.quarters import ROWS_AT_ONCE, QuarterCloud, Quarters, Springs
@@ -26,32 +29,11 @@ from pyke.simulation.rows import bounds_of as bounds_of
 from pyke.simulation.rows import rescale as rescale
 from pyke.simulation.rows import step as step
 
-WRITTEN_PER_SECOND = 400e6  # bytes, until it has been measured
-SECONDS_BETWEEN_FAILURES = 86_400.0  # an assumption: one failure per day
-MAX_CHECKPOINT_SHARE = 0.05  # of the time
-
 _STARTS: dict[str, Callable[..., None]] = {
     "normal": _kernels.normal_start,
     "uniform": _kernels.uniform_start,
     "svd": _kernels.normal_start,  # before the springs act on it
 }
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """Figures of one iteration."""
-
-    energy: float  # E
-    objective: float  # J, of each particle that moved, before it moved
-    displacement: float  # sum of the distances that all particles moved
-
-
-@dataclass(frozen=True)
-class State:
-    """Positions (particles, stride) after some iterations."""
-
-    positions: Any  # Floats, or Quarters
-    history: tuple[Iteration, ...]
 
 
 @dataclass(frozen=True)
@@ -109,9 +91,6 @@ def start(springs: Matrix, config: Config) -> Floats:
 def start_sweeps(config: Config) -> int:
     """How often the springs act on all particles before the first iteration."""
     return svd.SWEEPS if config.init == "svd" else 0
-
-
-Cloud = RowCloud | QuarterCloud
 
 
 class Forces:
@@ -186,42 +165,43 @@ def simulate_forces(
         )
     cloud = all_forces.cloud(state, config)
     history = list(state.history) if state else []
-    kept, size = time.monotonic(), 4 * row_stride(config.dimensions) * all_forces.particles
-    interval = checkpoint_interval(size / WRITTEN_PER_SECOND, config)
+    with Keeping(keep, all_forces.particles, config) as keeping:
+        reason = _anneal(cloud, history, config, progress, keeping, terms)
+    return Result(cloud.positions, tuple(history), reason)
+
+
+def _anneal(
+    cloud: Cloud,
+    history: list[Iteration],
+    config: Config,
+    progress: Progress,
+    keeping: Keeping,
+    terms: int,
+) -> str:
+    """Move the particles until a rule stops the simulation; return the reason.
+
+    Appends to `history`.
+    """
+    particles = cloud.positions.shape[0]
     while not (reason := reason_to_stop(history, config)):
         energy = energy_of(len(history), config)
         objective = displacement = 0.0
-        for moves in _moving(len(history), all_forces.particles, terms, config):
+        for moves in _moving(len(history), particles, terms, config):
+            keeping.before_step(cloud)
             sums = ordered_sum(cloud.step(moves, energy))
             objective, displacement = objective + sums[0], displacement + sums[1]
         if config.rescale:
             cloud.rescale()
         history.append(Iteration(energy, objective, displacement))
         require_finite(history, config)
+        state = State(cloud.positions, tuple(history))
         try:
             progress.iteration(len(history), energy, objective, displacement)
         except Interrupted:
-            if keep:
-                keep(State(cloud.positions, tuple(history)))
+            keeping.now(state)
             raise
-        if keep and time.monotonic() - kept >= interval:
-            began = time.monotonic()
-            keep(State(cloud.positions, tuple(history)))
-            kept = time.monotonic()
-            interval = checkpoint_interval(kept - began, config)
-    return Result(cloud.positions, tuple(history), reason)
-
-
-def checkpoint_interval(cost: float, config: Config) -> float:
-    """Seconds between checkpoints that take `cost` seconds each.
-
-    It is Young's √(2 · cost · mean time between failures), which minimises the expected loss, but
-    checkpoints take at most 5 % of the time. `checkpoint_seconds=0` keeps every iteration.
-    """
-    if config.checkpoint_seconds == 0:
-        return 0.0
-    young = math.sqrt(2 * cost * SECONDS_BETWEEN_FAILURES)
-    return max(config.checkpoint_seconds, young, cost / MAX_CHECKPOINT_SHARE)
+        keeping.if_due(state)
+    return reason
 
 
 def place_at_weighted_mean(

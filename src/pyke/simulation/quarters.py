@@ -161,6 +161,10 @@ class QuarterCloud:
         self._squares = np.empty(system.members.shape, np.float32)
         self._moved = np.zeros(len(system.moves), np.float32)
 
+    def overwrites(self, positions: object) -> bool:
+        """Whether the next step writes to these positions: there is one copy of them only."""
+        return positions is self.positions
+
     def step(self, moves: NDArray[np.bool_], energy: float) -> NDArray[np.float64]:
         """Move particles at the same time; J and displacement of each block."""
         system = at_energy(self._system._replace(moves=moves), energy, self._repel_above)

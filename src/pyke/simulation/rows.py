@@ -25,6 +25,10 @@ class RowCloud:
         self._system, self.positions, self._config = system, positions, config
         self._following = np.empty_like(positions)
 
+    def overwrites(self, positions: object) -> bool:
+        """Whether the next step writes to these positions; those of the last step are only read."""
+        return positions is self._following
+
     def step(self, moves: NDArray[np.bool_], energy: float) -> NDArray[np.float64]:
         """Move particles at the same time; J and displacement of each block."""
         system, old, new = self._system._replace(moves=moves), self.positions, self._following
