@@ -19,7 +19,7 @@ from pyke.embedding.embedding import Embedding
 from pyke.errors import DamagedStore, NothingToScore, UsageError
 from pyke.graph.graph import LITERAL, Graph
 from pyke.springs.similarity import Around, Similarities
-from pyke.use.types.evidence import find_evidence
+from pyke.use.types.folds import FOLDS, Folds
 from pyke.use.types.predict import predict_types
 from pyke.use.types.predictions import Predictions
 
@@ -49,19 +49,26 @@ def embed(tmp_path: Path, text: str, **parameters: Any) -> Embedding:
 
 
 def by_hand(embedding: Embedding, asked: set[str]) -> dict[tuple[str, str], int]:
-    """Votes of the nearest by the read-out, for the terms that have one."""
+    """Votes of the nearest by the read-out, for the terms that have one.
+
+    On a typed subject, only those of other folds vote, in the read-out without its fold.
+    """
     graph = embedding.graph()
     statements = list(triples_in(graph))
-    evidence = find_evidence(graph, embedding.config(), Progress())
-    has = evidence.has_vector(np.arange(len(graph.terms), dtype=np.int32))
-    vectors = dict(zip(graph.terms, evidence.vectors.tolist(), strict=True))
+    folds = Folds.of(graph, embedding.config(), MU, None, Progress())
+    everyone = np.arange(len(graph.terms), dtype=np.int32)
+    fold_of = dict(zip(graph.terms, folds.fold_of(everyone).tolist(), strict=True))
+    has = folds.voters.evidence.has_vector(everyone)
     with_vector = [name for name, any_context in zip(graph.terms, has, strict=True) if any_context]
-    typed = [name for name in with_vector if name in oracle.typed_subjects(statements)]
-    return {
-        (name, kind): ballot.votes
-        for name in asked & set(with_vector)
-        for kind, ballot in oracle.weighted_votes(statements, vectors, typed, name, MU).items()
-    }
+    found = {}
+    for fold in range(-1, FOLDS):
+        evidence = folds.voters_for(fold).evidence
+        vectors = dict(zip(graph.terms, evidence.vectors.tolist(), strict=True))
+        voters = [name for name in with_vector if fold_of[name] not in (-1, fold)]
+        for name in asked & {name for name in with_vector if fold_of[name] == fold}:
+            votes = oracle.weighted_votes(statements, vectors, voters, name, MU)
+            found.update({(name, kind): ballot.votes for kind, ballot in votes.items()})
+    return found
 
 
 def test_types_are_predicted_for_untyped_entities(

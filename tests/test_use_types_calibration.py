@@ -16,9 +16,11 @@ from pyke.graph.graph import Graph
 from pyke.pipeline import embed_graph
 from pyke.use import figures
 from pyke.use.types.calibration import LEVELS, Calibration, Measured, calibrate, isotonic
+from pyke.use.types.folds import FOLDS
 from pyke.use.types.held_out import split
 from pyke.use.types.predict import Predictor, predict_types, prepare
 from pyke.use.types.report import reliability_figure, reliability_table
+from pyke.use.types.votes import TypeTable, Voters
 
 CONFIG = Config(dimensions=5, seed=3)
 
@@ -152,32 +154,40 @@ def predictor_of(graph: Graph, only_untyped: bool = True, threads: int = 1) -> P
 
 
 def test_predictions_for_twins_are_counted() -> None:
-    """Each twin is predicted as the vector that it has left, by the other typed subjects."""
+    """Each twin is predicted as the vector that it has left, by the typed subjects of other folds.
+
+    Neither their evidence nor the evidence of the twin knows the types of its fold.
+    """
     graph = graph_of(partly_typed())
     predictor = predictor_of(graph)
-    voters, kinds = predictor.voters, predictor.kinds
+    folds, kinds = predictor.folds, predictor.kinds
     truth = oracle.types([(graph.terms[s], RDF_TYPE, graph.terms[c]) for s, c in graph.types])
-    found, _ = voters.votes(kinds.queries, Progress())
-    measured = predictor.calibration.measured
-    names = [graph.terms[int(x)] for x in voters.known.class_ids]
-    for at, (query, kind) in enumerate(
-        zip(found.queries.tolist(), found.classes.tolist(), strict=True)
-    ):
-        subject = graph.terms[int(kinds.queries.own[query])]
-        assert bool(measured.right[at]) == ((subject, names[kind]) in truth)
-        assert measured.classes[at] == kind
-        assert measured.kinds[at] == kinds.of_queries[query]
-        assert measured.shares[at] == found.shares[at]
-    assert measured.subjects == measured.types == len(kinds.queries) == 51
-    assert 0 < measured.right.sum() < len(measured.right)
+    names = [graph.terms[int(x)] for x in folds.voters.known.class_ids]
+    of_twins, expected, subjects = folds.fold_of(kinds.twins.subjects), [], 0
+    for fold in range(FOLDS):
+        own = np.isin(graph.types[:, 0], folds.voters.known.subjects[folds.of_voters == fold])
+        smaller = folds.typeless.evidence(graph.types[~own])
+        voters = Voters.of(smaller, TypeTable.of(graph.types[~own]), None, 1)
+        queries, of_queries = kinds.stripped(smaller, of_twins == fold)
+        found, _ = voters.votes(queries, Progress())
+        class_names = [graph.terms[int(x)] for x in voters.known.class_ids]
+        subjects += len(queries)
+        for query, kind, share in zip(found.queries, found.classes, found.shares, strict=True):
+            pair = (graph.terms[int(queries.own[query])], class_names[int(kind)])
+            expected.append((pair[1], int(of_queries[query]), float(share), pair in truth))
+    m = predictor.calibration.measured
+    columns = (m.classes.tolist(), m.kinds.tolist(), m.shares.tolist(), m.right.tolist())
+    assert [(names[c], *rest) for c, *rest in zip(*columns, strict=True)] == expected
+    assert m.subjects == m.types == subjects == 51
+    assert 0 < m.right.sum() < len(m.right)
 
 
 def test_no_twins_give_an_empty_calibration() -> None:
     """Only tools are untyped, and no typed subject is used."""
     predictor = predictor_of(graph_of(noisy_crafts(8)))
-    assert len(predictor.kinds.queries) == 0
+    assert len(predictor.kinds.twins.subjects) == 0
     assert predictor.calibration.measured.subjects == 0
-    assert calibrate(predictor.voters, predictor.kinds, Progress()).levels()[0].made == 0
+    assert calibrate(predictor.folds, predictor.kinds, Progress()).levels()[0].made == 0
 
 
 def test_any_number_of_threads_gives_the_same_bits() -> None:

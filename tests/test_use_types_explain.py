@@ -17,7 +17,6 @@ from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import NothingToScore, UnknownTerm, UsageError
 from pyke.graph.terms import Terms, Texts
-from pyke.use.types.evidence import find_evidence
 from pyke.use.types.explain import (
     MAX_SHARED,
     Explanation,
@@ -28,6 +27,7 @@ from pyke.use.types.explain import (
     _holders,
     _triples_of,
 )
+from pyke.use.types.folds import Folds
 
 MU = 4
 
@@ -48,13 +48,13 @@ def statements_in(embedding: Embedding) -> list[Triple]:
     return list(triples_in(embedding.graph()))
 
 
-def read_out(embedding: Embedding) -> tuple[dict[str, list[float]], list[str]]:
-    """Vectors of the evidence, and the typed subjects that have one."""
+def read_out(embedding: Embedding, name: str) -> tuple[dict[str, list[float]], list[str]]:
+    """Vectors of the evidence without the types of a term's fold, and the typed subjects left."""
     graph = embedding.graph()
-    found = find_evidence(graph, embedding.config(), Progress())
-    typed = np.unique(graph.types[:, 0])
-    known = [graph.terms[int(x)] for x in typed[found.has_vector(typed)]]
-    return dict(zip(graph.terms, found.vectors.tolist(), strict=True)), known
+    folds = Folds.of(graph, embedding.config(), MU, None, Progress())
+    voters = folds.voters_for(int(folds.fold_of(np.array([graph.terms.find(name)]))[0]))
+    known = [graph.terms[int(x)] for x in voters.known.subjects]
+    return dict(zip(graph.terms, voters.evidence.vectors.tolist(), strict=True)), known
 
 
 def contexts(graph: list[Triple], term: str) -> set[tuple[str, str | None, bool]]:
@@ -85,7 +85,7 @@ def test_typed_neighbours_that_share_a_role_vote(embedding: Embedding, name: str
     """For a term without a type, one with a type, tools, a class and a predicate."""
     graph = statements_in(embedding)
     why = embedding.explain(name, MU)
-    vectors, typed = read_out(embedding)
+    vectors, typed = read_out(embedding, name)
     ballots = oracle.weighted_votes(graph, vectors, typed, name, MU)
     assert {vote.type: vote.votes for vote in why.votes} == {
         kind: ballot.votes for kind, ballot in ballots.items()
@@ -158,7 +158,7 @@ def test_weights_are_those_of_the_votes(embedding: Embedding) -> None:
 def test_voters_are_the_nearest_typed_subjects_with_their_types(embedding: Embedding) -> None:
     graph = statements_in(embedding)
     why = embedding.explain("http://e/baker/0", MU)
-    vectors, typed = read_out(embedding)
+    vectors, typed = read_out(embedding, "http://e/baker/0")
     own = vectors["http://e/baker/0"]
     nearest = sorted(typed, key=lambda name: oracle.distance(vectors[name], own))
     assert [voter.term for voter in why.voters] == nearest[:MU]

@@ -26,7 +26,6 @@ from pyke.use.types.calibration import Calibration, Measured
 from pyke.use.types.evidence import find_evidence
 from pyke.use.types.kinds import Kinds, Namespaces
 from pyke.use.types.predictions import Prediction, Predictions, check_selection
-from pyke.use.types.votes import TypeTable
 from pyke.use.types.write import VOCABULARY, check_target
 
 ONES = np.ones(40, np.int64)
@@ -59,7 +58,7 @@ def no_kinds() -> Kinds:
     graph, nothing = graph_of(noisy_crafts(2)), np.zeros(0, np.int32)
     evidence = find_evidence(graph, Config(dimensions=2, max_iterations=1), Progress())
     spaces = Namespaces(graph, nothing, nothing, 1)
-    return Kinds(evidence, spaces, TypeTable.of(graph.types), nothing, 1)
+    return Kinds(evidence, spaces, nothing, nothing, 1)
 
 
 def predictions(

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from pyke.core.progress import Progress
 from pyke.graph.roles import Numbers
+from pyke.use.types.folds import Folds
 from pyke.use.types.kinds import Kinds
-from pyke.use.types.votes import Counts, Voters, has_class
+from pyke.use.types.votes import Counts, TypeTable, Voters, has_class
 
 BINS = 20  # of the share of votes, each with as many predictions
 # A level counts as this many predictions in the level below. With 10 to 30, the largest gap between
@@ -38,6 +39,19 @@ class Measured:
     right: NDArray[np.bool_]
     subjects: int  # subjects whose types were predicted
     types: int  # types that they have
+
+    @classmethod
+    def of(cls, parts: Sequence[Measured]) -> Measured:
+        """All predictions of several measurements."""
+        none = np.zeros(0, np.int64)
+        return cls(
+            np.concatenate([np.zeros(0), *(one.shares for one in parts)]),
+            np.concatenate([none, *(one.classes for one in parts)]),
+            np.concatenate([none, *(one.kinds for one in parts)]),
+            np.concatenate([np.zeros(0, bool), *(one.right for one in parts)]),
+            sum(one.subjects for one in parts),
+            sum(one.types for one in parts),
+        )
 
 
 @dataclass(frozen=True)
@@ -225,24 +239,36 @@ def isotonic(
     return np.repeat([mean for mean, _, _ in pools], [size for _, _, size in pools])
 
 
-def calibrate(voters: Voters, kinds: Kinds, progress: Progress) -> Calibration:
-    """Predict the types of typed subjects that look like the queried terms, and count."""
-    queries = kinds.queries
-    progress.stage("calibration", len(queries), "subjects")
-    if not len(queries):
-        empty = np.zeros(0, np.int64)
-        nothing = Measured(np.zeros(0), empty, empty, np.zeros(0, bool), 0, 0)
-        return Calibration(nothing, voters.mu)
+def calibrate(folds: Folds, kinds: Kinds, progress: Progress) -> Calibration:
+    """Predict the types of typed subjects that look like the queried terms, and count.
+
+    The types of a twin are withheld from the evidence and from the voters: see folds.py.
+    """
+    of_twins = folds.fold_of(kinds.twins.subjects)
+    progress.stage("calibration", len(of_twins), "subjects")
+    parts = [
+        _measure(folds.voters_for(fold), kinds, of_twins == fold, folds.voters.known, progress)
+        for fold in np.unique(of_twins).tolist()
+    ]
+    return Calibration(Measured.of(parts), folds.voters.mu)
+
+
+def _measure(
+    voters: Voters,
+    kinds: Kinds,
+    chosen: NDArray[np.bool_],
+    truth: TypeTable,
+    progress: Progress,
+) -> Measured:
+    """Predictions for some of the twins."""
+    queries, of_queries = kinds.stripped(voters.evidence, chosen)
     found, _ = voters.votes(queries, progress)
-    truth = voters.known.rows(np.searchsorted(voters.known.subjects, queries.own))
-    return Calibration(
-        Measured(
-            found.shares,
-            found.classes.astype(np.int64),
-            kinds.of_queries[found.queries],
-            has_class(truth, found.queries, found.classes),
-            len(queries),
-            len(truth.classes),
-        ),
-        voters.mu,
+    own = truth.rows(np.searchsorted(truth.subjects, queries.own))
+    return Measured(
+        found.shares,
+        found.classes.astype(np.int64),
+        of_queries[found.queries],
+        has_class(own, found.queries, found.classes),
+        len(queries),
+        len(own.classes),
     )

@@ -5,7 +5,8 @@ weighted mean of its members, and every term at the weighted mean of its context
 untyped terms are compared alike: neither is pulled by its own class.
 
 The types of *other* terms do count: (predicate, side, class of the other term) is a context. A term
-has it whether it is typed itself or not.
+has it whether it is typed itself or not. The simulation knows nothing of classes. So the evidence
+can be read out again without the types of some subjects (see folds.py), at a small cost.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ from pyke.springs.strongest import strongest_springs, symmetric_matrix
 # read-out instead of clusters of this embedding would tell a term about itself: its neighbours are
 # clustered by what they have in common with it.
 CLUSTERS = 1000
+CLASS_WEIGHT = 4  # of contexts of classes, beside those of clusters
+# Once from the simulated positions, and once more from the read-out, which knows the classes.
+ROUNDS = 2
 TERMS_AT_ONCE = 1 << 12  # whose contexts are gathered at a time
 
 
@@ -110,6 +114,37 @@ class Evidence:
         return found
 
 
+@dataclass(frozen=True)
+class Typeless:
+    """A graph that was embedded without its types."""
+
+    graph: Graph  # without the triples that state types
+    vectors: Floats
+    clusters: Ids  # of each term
+    config: Config
+
+    @classmethod
+    def of(cls, graph: Graph, config: Config, progress: Progress) -> Typeless:
+        """Embed a graph without its types, with coarse contexts of clusters."""
+        stated = states_type(graph, config.type_predicate)
+        if stated.all():
+            raise NothingToScore(
+                "all triples state types, so there is nothing that types can be predicted from"
+            )
+        progress.note(
+            "Embedding the graph without its types, so that typed and untyped terms are compared "
+            "alike."
+        )
+        typeless, _ = remove_triples(graph, stated, config.type_predicate, keep_all_terms=True)
+        settings = replace(config, clusters=config.clusters or CLUSTERS)
+        embedding = embed_graph(typeless, settings, progress)
+        return cls(typeless, embedding.vectors, embedding.term_clusters, settings)
+
+    def evidence(self, types: Ids) -> Evidence:
+        """The evidence, if these types (pairs of term and class) are known."""
+        return read_out(self.graph, self.vectors, self.clusters, self.config, types, ROUNDS)
+
+
 def find_evidence(graph: Graph, config: Config, progress: Progress) -> Evidence:
     """Embed a graph without its types, and place its terms at the mean of their contexts.
 
@@ -121,37 +156,30 @@ def find_evidence(graph: Graph, config: Config, progress: Progress) -> Evidence:
     >>> found.vectors.shape == (len(graph.terms), 10)
     True
     """
-    stated = states_type(graph, config.type_predicate)
-    if stated.all():
-        raise NothingToScore(
-            "all triples state types, so there is nothing that types can be predicted from"
-        )
-    progress.note(
-        "Embedding the graph without its types, so that typed and untyped terms are compared alike."
-    )
-    typeless, _ = remove_triples(graph, stated, config.type_predicate, keep_all_terms=True)
-    settings = replace(config, clusters=config.clusters or CLUSTERS)
-    return evidence_of(typeless, settings, progress, graph.types)
+    return Typeless.of(graph, config, progress).evidence(graph.types)
 
 
-def evidence_of(
-    graph: Graph, config: Config, progress: Progress, types: Ids = NO_TYPES
-) -> Evidence:
+def evidence_of(graph: Graph, config: Config, progress: Progress) -> Evidence:
     """Embed a graph, and place its terms at the mean of their contexts.
 
-    Triples that state types give contexts, but no roles. `types` are for contexts of classes.
+    Triples that state types give contexts, but no roles.
     """
-    embedding = embed_graph(graph, config, progress, types)
-    return read_out(graph, embedding.vectors, embedding.term_clusters, config, types)
+    embedding = embed_graph(graph, config, progress)
+    return read_out(graph, embedding.vectors, embedding.term_clusters, config)
 
 
 def read_out(
-    graph: Graph, vectors: Floats, clusters: Ids, config: Config, types: Ids = NO_TYPES
+    graph: Graph,
+    vectors: Floats,
+    clusters: Ids,
+    config: Config,
+    types: Ids = NO_TYPES,
+    rounds: int = 1,
 ) -> Evidence:
     """Place contexts at the mean of their members, then terms at the mean of their contexts.
 
     `clusters` has none, or one for each term, for the coarse contexts; `types` are pairs of term
-    and class, for the coarse contexts of classes.
+    and class, for the coarse contexts of classes. Each further round starts from the terms.
     """
     parts, roles = [context_similarities(graph, config.threads)], [context_roles(graph)]
     first_coarse = first_class = len(roles[0])
@@ -160,7 +188,8 @@ def read_out(
         roles.append(group_roles(graph, clusters, config.type_predicate))
         first_class += len(roles[-1])
     if len(types):
-        parts.append(class_similarities(graph, types, config.type_predicate))
+        of_classes = class_similarities(graph, types, config.type_predicate)
+        parts.append(replace(of_classes, values=of_classes.values * np.float32(CLASS_WEIGHT)))
         roles.append(class_roles(graph, types, config.type_predicate))
     terms = len(graph.terms)
     matrix = symmetric_matrix(join(terms, *parts), config.threads)
@@ -168,9 +197,10 @@ def read_out(
     positions = np.zeros((springs.rows, vectors.shape[1]), np.float32)
     positions[:terms] = vectors
     is_term = np.arange(springs.rows) < terms
-    place_at_weighted_mean(springs, positions, is_term.copy(), config.threads)
-    positions[:terms] = 0
-    place_at_weighted_mean(springs, positions, ~is_term, config.threads)
+    for _ in range(rounds):
+        place_at_weighted_mean(springs, positions, is_term.copy(), config.threads)
+        positions[:terms] = 0
+        place_at_weighted_mean(springs, positions, ~is_term, config.threads)
     size = springs.offsets[terms]
     return Evidence(
         positions[:terms],

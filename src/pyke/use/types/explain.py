@@ -194,17 +194,18 @@ def explain_with(
     if own not in predictor.kinds.asked:
         return Explanation(e.terms[own], e.label(own), "no evidence", (), (), ())
     kind, status = predictor.kinds.kind_of(own)
+    voters = predictor.voters(own)
 
     def votes(counted: ClassVotes) -> tuple[Vote, ...]:
         classes = counted.classes.astype(np.int64)
         stated = e.types[e.types[:, 0] == own, 1]
-        class_ids = predictor.voters.known.class_ids
+        class_ids = voters.known.class_ids
         kinds = np.full(len(classes), kind)
         return vote_list(e, predictor.calibration, counted, classes, kinds, class_ids, stated)
 
-    query = predictor.voters.queries(np.array([own], np.int32))
+    query = voters.queries(np.array([own], np.int32))
     name = status.name.lower().replace("_", " ")
-    return explain_query(e, predictor.voters, query, votes, name, progress)
+    return explain_query(e, voters, query, votes, name, progress)
 
 
 def explain_query(

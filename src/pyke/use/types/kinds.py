@@ -20,12 +20,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.core.arrays import Ids, Offsets, positions, ranges
+from pyke.core.arrays import Floats, Ids, Offsets, positions, ranges
 from pyke.core.parallel import parallel_for
 from pyke.graph.graph import Graph
 from pyke.graph.roles import SUBJECT, Numbers
 from pyke.use.types.evidence import Evidence
-from pyke.use.types.votes import Queries, TypeTable
+from pyke.use.types.votes import Queries
 
 TWINS = 20_000  # to measure in total
 MIN_TWINS = 50  # of each kind, if there are as many, until TWINS is reached
@@ -107,25 +107,27 @@ class Twins:
     asked: Ids
     kinds: Numbers
 
+    def rows(self, chosen: NDArray[np.bool_]) -> Twins:
+        """Some of the twins."""
+        return Twins(self.subjects[chosen], self.asked[chosen], self.kinds[chosen])
+
 
 class Kinds:
     """The kinds of the asked terms, and the twins to measure them on.
 
-    `queries` are the twins with as much evidence as their asked terms have, `of_queries` the kind
-    of each.
+    Twins are chosen from the typed subjects in `typed`, ascending ids.
     """
 
     def __init__(
         self,
         evidence: Evidence,
         namespaces: Namespaces,
-        known: TypeTable,
+        typed: Ids,
         asked: Ids,
         seed: int,
     ) -> None:
         self.evidence, self.namespaces, self.asked = evidence, namespaces, asked
-        self._rng = np.random.default_rng([seed, 7])
-        typed = known.subjects
+        self._seed, self._rng = seed, np.random.default_rng([seed, 7])
         if len(typed) > CANDIDATES:
             typed = np.sort(self._rng.choice(typed, CANDIDATES, replace=False))
         self._typed = typed
@@ -139,10 +141,10 @@ class Kinds:
         self.sizes = np.bincount(self.of_asked, minlength=len(self.first))
         self.is_measured = np.zeros(len(self.first), bool)
         self.twins = self._find_twins(keys)
-        self.queries, self.of_queries = self._stripped()
+        with_contexts = np.unique(self._kept(evidence, self.twins)[0])
         tried, left = (
             np.bincount(kinds, minlength=len(self.first))
-            for kinds in (self.twins.kinds, self.of_queries)
+            for kinds in (self.twins.kinds, self.twins.kinds[with_contexts])
         )
         self.is_measured &= left >= np.minimum(tried, MIN_ALIKE)
 
@@ -217,14 +219,25 @@ class Kinds:
         rest = self._rng.permutation(others)[: number - len(first)]
         return np.concatenate([first, rest])
 
-    def _stripped(self) -> tuple[Queries, Numbers]:
-        """The queries and their kinds.
+    def stripped(self, evidence: Evidence, chosen: NDArray[np.bool_]) -> tuple[Queries, Numbers]:
+        """Some twins with as much evidence as their asked terms have, and the kind of each.
+
+        Twins without contexts are left out.
+        """
+        twins = self.twins.rows(chosen)
+        owners, contexts, sigma = self._kept(evidence, twins)
+        vectors = evidence.mean_places(owners, contexts, sigma, len(twins.subjects))
+        usable = np.unique(owners)
+        queries = Queries(vectors[usable], twins.asked[usable], twins.subjects[usable])
+        return queries, twins.kinds[usable]
+
+    def _kept(self, e: Evidence, twins: Twins) -> tuple[Offsets, Ids, Floats]:
+        """Positions of twins, and the contexts and σ that they keep of the evidence.
 
         A twin keeps only roles of its asked term. In each role it keeps at most as many contexts,
         and as many of clusters, as the asked term has triples, and at most as many of classes as
-        the asked term has. Twins without contexts are left out.
+        the asked term has.
         """
-        e, twins = self.evidence, self.twins
         starts = e.contexts.offsets[:-1][twins.subjects]
         sizes = e.contexts.offsets[1:][twins.subjects] - starts
         at = ranges(starts, sizes)
@@ -235,19 +248,19 @@ class Kinds:
         is_role = e.is_role[contexts]
         allowed[is_role & (allowed > 0)] = np.iinfo(np.int64).max
         of_class = e.is_of_class[contexts]
-        allowed[of_class] = _classes_in_role(e, twins.asked[owners[of_class]], roles[of_class])
+        allowed[of_class] = _classes_in_role(
+            self.evidence, twins.asked[owners[of_class]], roles[of_class]
+        )
         # A role itself and coarse contexts do not take the place of a context.
         levels = e.is_coarse[contexts].astype(np.int64) + of_class
         columns = (levels, is_role, roles, owners)
-        order = np.lexsort((self._rng.random(len(owners)), *columns))
+        drawn = np.random.default_rng([self._seed, 8]).random(len(owners))
+        order = np.lexsort((drawn, *columns))
         changes = [np.diff(column[order].astype(np.int64), prepend=-1) != 0 for column in columns]
         begins = np.flatnonzero(np.logical_or.reduce(changes))
         rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
         kept = np.sort(order[rank < allowed[order]])
-        vectors = e.mean_places(owners[kept], contexts[kept], sigma[kept], len(sizes))
-        usable = np.unique(owners[kept])
-        queries = Queries(vectors[usable], twins.asked[usable], twins.subjects[usable])
-        return queries, twins.kinds[usable]
+        return owners[kept], contexts[kept], sigma[kept]
 
 
 def _groups(groups: Numbers, chosen: NDArray[np.bool_]) -> list[tuple[int, int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from pyke.embedding.embedding import Embedding
 from pyke.errors import NothingToScore
 from pyke.graph.graph import Graph
 from pyke.use.types.calibration import Calibration, calibrate
-from pyke.use.types.evidence import find_evidence
+from pyke.use.types.folds import Folds
 from pyke.use.types.kinds import Kinds, Namespaces, Status
 from pyke.use.types.predictions import Predictions, check_selection
 from pyke.use.types.votes import TypeTable, Voters, require_classes, usable_mu
@@ -75,11 +75,11 @@ def predict_types(
 
 def _predict(predictor: Predictor, embedding: Embedding, progress: Progress) -> Predictions:
     """Predictions for all terms that were asked for, with their confidence."""
-    kinds, voters, calibration = predictor.kinds, predictor.voters, predictor.calibration
+    kinds, folds, calibration = predictor.kinds, predictor.folds, predictor.calibration
     asked = kinds.asked
     progress.stage("types", len(asked), "subjects")
-    votes, neighbours = voters.votes(voters.queries(asked), progress)
-    subjects, classes = asked[votes.queries], voters.known.class_ids[votes.classes]
+    votes, neighbours = folds.votes(asked, progress)
+    subjects, classes = asked[votes.queries], folds.voters.known.class_ids[votes.classes]
     confidences = calibration.confidences(
         votes.shares, votes.classes.astype(np.int64), kinds.of_asked[votes.queries]
     )
@@ -106,10 +106,18 @@ def _predict(predictor: Predictor, embedding: Embedding, progress: Progress) -> 
 class Predictor:
     """Everything that predictions for some terms need."""
 
-    voters: Voters
+    folds: Folds
     kinds: Kinds
     calibration: Calibration
     asked: int  # terms to predict types for, also those without a vector
+    _voters: dict[int, Voters] = field(default_factory=dict)  # by fold, for explanations
+
+    def voters(self, term: int) -> Voters:
+        """The voters on a term: without its own types, if it has some."""
+        fold = int(self.folds.fold_of(np.array([term], np.int32))[0])
+        if fold not in self._voters:
+            self._voters[fold] = self.folds.voters_for(fold)
+        return self._voters[fold]
 
 
 def prepare(
@@ -128,12 +136,12 @@ def prepare(
     if mu is not None:
         usable_mu([mu], len(table) - 1)  # before the work
     asked = _candidates(embedding, table, only_untyped, term)
-    evidence = find_evidence(graph, config, progress)
-    voters = Voters.of(evidence, table, mu, config.threads, exact)
+    folds = Folds.of(graph, config, mu, exact, progress)
+    evidence = folds.voters.evidence
     number, asked = len(asked), asked[evidence.has_vector(asked)]
-    namespaces = Namespaces(graph, voters.known.subjects, asked, config.threads)
-    kinds = Kinds(evidence, namespaces, voters.known, asked, config.seed)
-    return Predictor(voters, kinds, calibrate(voters, kinds, progress), number)
+    namespaces = Namespaces(graph, folds.voters.known.subjects, asked, config.threads)
+    kinds = Kinds(evidence, namespaces, folds.candidates, asked, config.seed)
+    return Predictor(folds, kinds, calibrate(folds, kinds, progress), number)
 
 
 def class_shares(
@@ -141,14 +149,13 @@ def class_shares(
 ) -> Matrix:
     """The share of the votes of each class, for each subject; the columns are term ids of classes.
 
-    Typed subjects are predicted from the others. Subjects without a vector get an empty row.
+    Typed subjects are predicted as if they had no types. Subjects without a vector have no classes.
     """
-    evidence = find_evidence(graph, config, progress)
-    voters = Voters.of(evidence, TypeTable.of(graph.types), None, config.threads, exact)
-    at = np.flatnonzero(evidence.has_vector(subjects))
-    votes, _ = voters.votes(voters.queries(subjects[at]), progress)
+    folds = Folds.of(graph, config, None, exact, progress)
+    at = np.flatnonzero(folds.voters.evidence.has_vector(subjects))
+    votes, _ = folds.votes(subjects[at], progress)
     offsets = np.searchsorted(at[votes.queries], np.arange(len(subjects) + 1))
-    classes = voters.known.class_ids[votes.classes]
+    classes = folds.voters.known.class_ids[votes.classes]
     return Matrix(offsets, classes, votes.shares.astype(np.float32))
 
 

@@ -1,0 +1,83 @@
+"""Typed subjects as if they had no types.
+
+The own types of a subject are not among its contexts, but they are contexts of the terms linked to
+it. So the types of a fifth of the typed subjects, a fold, are withheld at a time. The evidence is
+read out again without them. Then these subjects are predicted from the others, exactly as if they
+had no types. The simulation is not repeated: it knows no types.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pyke.config import Config
+from pyke.core.arrays import Ids, positions
+from pyke.core.progress import Progress
+from pyke.graph.graph import Graph
+from pyke.graph.roles import Numbers
+from pyke.use.neighbours.search import Neighbours
+from pyke.use.types.evidence import Typeless
+from pyke.use.types.votes import ClassVotes, TypeTable, Voters
+
+FOLDS = 5
+MAX_MEASURED = (
+    1 << 17
+)  # typed subjects; if there are more, one fold is enough to measure confidence
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The voters for untyped terms, and those for each fold of the typed subjects."""
+
+    typeless: Typeless
+    types: Ids  # pairs of term and class
+    voters: Voters  # with all types
+    of_voters: Numbers  # the fold of each of them
+
+    @classmethod
+    def of(
+        cls, graph: Graph, config: Config, mu: int | None, exact: bool | None, progress: Progress
+    ) -> Folds:
+        """Embed a graph without its types. The seed decides the folds; types do not matter."""
+        typeless = Typeless.of(graph, config, progress)
+        evidence, table = typeless.evidence(graph.types), TypeTable.of(graph.types)
+        voters = Voters.of(evidence, table, mu, config.threads, exact)
+        order = np.random.default_rng([config.seed, 5]).permutation(len(voters.known))
+        return cls(typeless, graph.types, voters, order % FOLDS)
+
+    @property
+    def candidates(self) -> Ids:
+        """Typed subjects to measure confidence on."""
+        subjects = self.voters.known.subjects
+        return subjects if len(subjects) <= MAX_MEASURED else subjects[self.of_voters == 0]
+
+    def fold_of(self, terms: Ids) -> Numbers:
+        """The fold of each term; −1 if it is not a typed subject with a vector."""
+        rows = positions(terms, self.voters.known.subjects)
+        return np.where(rows >= 0, self.of_voters[rows], -1)
+
+    def voters_for(self, fold: int) -> Voters:
+        """The voters for a fold: subjects of other folds, without its types; −1: all."""
+        if fold < 0:
+            return self.voters
+        is_left = self.fold_of(self.types[:, 0]) != fold
+        known = self.voters.known.rows(np.flatnonzero(self.of_voters != fold))
+        return replace(
+            self.voters,
+            evidence=self.typeless.evidence(self.types[is_left]),
+            known=known,
+            mu=min(self.voters.mu, len(known)),
+        )
+
+    def votes(self, terms: Ids, progress: Progress) -> tuple[ClassVotes, Neighbours]:
+        """Votes on terms; the neighbours are those of the last fold."""
+        folds, parts = self.fold_of(terms), []
+        for fold in np.unique(folds).tolist():
+            voters, at = self.voters_for(fold), np.flatnonzero(folds == fold)
+            votes, neighbours = voters.votes(voters.queries(terms[at]), progress)
+            parts.append(votes._replace(queries=at[votes.queries]))
+        joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        order = np.lexsort((joined[1], joined[0]))
+        return ClassVotes(*(column[order] for column in joined)), neighbours

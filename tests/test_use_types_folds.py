@@ -1,0 +1,115 @@
+"""Folds: typed subjects are predicted as if they and their fold had no types."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from graphs import CRAFTS, TYPE, graph_of, noisy_crafts
+from oracle import RDF_TYPE
+from pyke.config import Config
+from pyke.core.progress import Progress
+from pyke.graph.changes import remove_triples
+from pyke.graph.graph import Graph
+from pyke.graph.roles import states_type
+from pyke.use.types import folds as module
+from pyke.use.types.folds import FOLDS, Folds
+from pyke.use.types.votes import ClassVotes
+
+CONFIG = Config(dimensions=5, threads=1)
+
+
+def linked_crafts(members: int = 12) -> str:
+    """Members of a craft know each other; one of them has no type."""
+    typed = noisy_crafts(members) + "".join(
+        f"<http://e/{craft}/{n}> <http://e/knows> <http://e/{craft}/{(n + step) % members}> .\n"
+        for craft in CRAFTS
+        for n in range(members)
+        for step in (1, 4)
+    )
+    return typed.replace(f"<http://e/baker/0> {TYPE} <http://e/baker> .\n", "")
+
+
+def folds_of(graph: Graph, seed: int = 1) -> Folds:
+    config = Config(dimensions=5, threads=1, seed=seed)
+    return Folds.of(graph, config, None, None, Progress())
+
+
+def by_name(graph: Graph, folds: Folds, votes: ClassVotes) -> list[tuple[int, str, float]]:
+    """Query, class and share."""
+    names = [graph.terms[int(x)] for x in folds.voters.known.class_ids[votes.classes]]
+    return list(zip(votes.queries.tolist(), names, votes.shares.tolist(), strict=True))
+
+
+def test_every_typed_subject_is_in_one_fold_of_about_the_same_size() -> None:
+    graph = graph_of(linked_crafts())
+    folds = folds_of(graph)
+    everyone = np.arange(len(graph.terms), dtype=np.int32)
+    of_terms = folds.fold_of(everyone)
+    assert (np.flatnonzero(of_terms >= 0) == folds.voters.known.subjects).all()
+    sizes = np.bincount(of_terms[of_terms >= 0])
+    assert len(sizes) == FOLDS
+    assert sizes.max() - sizes.min() <= 1
+    assert (of_terms != folds_of(graph, seed=2).fold_of(everyone)).any()
+
+
+@pytest.mark.parametrize("fold", range(FOLDS))
+def test_a_fold_is_predicted_as_if_the_graph_did_not_state_its_types(fold: int) -> None:
+    """Bit for bit: in the graph without these types, its subjects are untyped terms."""
+    graph = graph_of(linked_crafts())
+    folds = folds_of(graph)
+    own = folds.voters.known.subjects[folds.of_voters == fold]
+    dropped = states_type(graph, RDF_TYPE) & np.isin(graph.subjects, own)
+    smaller, _ = remove_triples(graph, dropped, RDF_TYPE, keep_all_terms=True)
+    without = folds_of(smaller)
+    assert (without.fold_of(own) == -1).all()
+    found, expected = (
+        by_name(graph, one, one.votes(own, Progress())[0]) for one in (folds, without)
+    )
+    assert found == expected
+    assert found
+
+
+def test_the_types_of_the_others_do_matter() -> None:
+    """The classes of other folds are contexts: the test above is not true of no classes at all."""
+    graph = graph_of(linked_crafts())
+    folds = folds_of(graph)
+    vectors = [folds.voters_for(fold).evidence.vectors for fold in range(-1, FOLDS)]
+    assert all((one != other).any() for one, other in pairwise(vectors))
+
+
+def test_votes_on_typed_and_untyped_terms_are_in_the_order_of_the_terms() -> None:
+    graph = graph_of(linked_crafts())
+    folds = folds_of(graph)
+    terms = np.append(folds.voters.known.subjects, np.int32(graph.terms.find("http://e/baker/0")))
+    terms = np.sort(terms)
+    votes, _ = folds.votes(terms, Progress())
+    together = by_name(graph, folds, votes)
+    assert sorted(together, key=lambda one: one[0]) == together
+    for at, term in enumerate(terms.tolist()):
+        alone, _ = folds.votes(np.array([term], np.int32), Progress())
+        expected = [(at, *rest) for _, *rest in by_name(graph, folds, alone)]
+        assert [one for one in together if one[0] == at] == expected
+
+
+def test_one_fold_is_enough_if_there_are_many_typed_subjects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folds = folds_of(graph_of(linked_crafts()))
+    assert (folds.candidates == folds.voters.known.subjects).all()
+    monkeypatch.setattr(module, "MAX_MEASURED", 10)
+    assert (folds.fold_of(folds.candidates) == 0).all()
+    assert len(folds.candidates) == (folds.of_voters == 0).sum()
+
+
+@pytest.mark.parametrize("typed", [2, 3])
+def test_a_few_typed_subjects_have_folds_of_one(typed: int) -> None:
+    text = "".join(f"<e:s{n}> <e:p> <e:o{n % 2}> .\n" for n in range(6))
+    graph = graph_of(text + "".join(f"<e:s{n}> {TYPE} <e:c{n % 2}> .\n" for n in range(typed)))
+    folds = folds_of(graph)
+    assert folds.voters.mu == typed - 1
+    votes, _ = folds.votes(folds.voters.known.subjects, Progress())
+    assert set(votes.queries.tolist()) <= set(range(typed))
+    assert all(folds.voters_for(fold).mu <= typed for fold in range(typed))
