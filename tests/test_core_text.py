@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import many
-from pyke.core.text import json_text, printable, printable_blocks
+from pyke.core.text import cut, json_text, printable, printable_blocks
 
 CONTROLS = [*map(chr, [*range(32), *range(0x7F, 0xA0)]), *"\u061c\u200e\u200f\u2028\u2029\ufeff"]
 BIDIRECTIONAL = [*map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)])]
@@ -39,3 +39,13 @@ def test_blocks_for_a_terminal_may_end_within_a_character(text: str, size: int) 
     blocks = [data[begin : begin + size] for begin in range(0, len(data), size)]
     shown = b"".join(printable_blocks(blocks)).decode()
     assert shown == printable(text, keep="\t\n")
+
+
+def test_texts_are_cut_between_words() -> None:
+    title = "Sindice.com: Weaving the Open Linked Data"
+    assert cut(title, len(title)) == title
+    assert cut(title, 40) == "Sindice.com: Weaving the Open Linked…"
+    assert cut(title, 37) == "Sindice.com: Weaving the Open Linked…"
+    assert cut("Donaudampfschifffahrt", 10) == "Donaudamp…"
+    assert cut("a Donaudampfschifffahrt", 12) == "a Donaudamp…"  # half of the place is not wasted
+    assert all(len(cut(title, n)) <= n for n in range(1, 60))

@@ -317,6 +317,27 @@ def test_predictions_are_computed_when_someone_asks(page: Browser, kind: str, te
 
 
 @needs_chromium
+def test_predictions_can_be_cancelled(page: Browser) -> None:
+    page.run(
+        """(ask => { window.fetch = (address, ...rest) => address.startsWith("/api/types")
+             ? Promise.resolve(new Response(
+                 '{"status": "computing", "stage": "springs", "part": 0.25}', {status: 202}))
+             : ask(address, ...rest); })(window.fetch)"""
+    )
+    _search(page, "ada")
+    page.press("Enter")
+    page.wait("document.querySelector('#panel h2')?.textContent === 'Ada Lovelace'")
+    page.run("document.querySelector('[data-kind=types] .link').click()")
+    page.wait("document.querySelector('[data-kind=types] progress')?.value === 0.25")
+    assert re.search(r"\d+ s … springs", page.run(_element("[data-kind=types]") + ".innerText"))
+    page.run("document.querySelector('[data-kind=types] .link').click()")
+    page.settle()
+    assert page.run(_element("[data-kind=types] .link") + ".textContent") == "Predict types"
+    assert page.run("document.activeElement.textContent") == "Predict types"
+    assert not page.run("explorer.panel.predicts.has('types')")
+
+
+@needs_chromium
 def test_two_embeddings_are_compared_side_by_side(page: Browser) -> None:
     _click(page, _element("#compare"))
     page.wait("document.documentElement.dataset.comparing === 'yes'")

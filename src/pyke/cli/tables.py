@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import typer
 
 from pyke.cli.streams import echo, encodable
-from pyke.core.text import printable
+from pyke.core.text import cut, printable
 
 DEFAULT_WIDTH = 80  # in files and pipes
 MIN_WIDTH = 12  # of a column that is wrapped
@@ -63,9 +63,7 @@ def print_table(
 
 def _shown(text: str) -> str:
     """Text of a cell as it is printed: columns are as wide as this. Very long labels are cut."""
-    if len(text) > MAX_CELL:
-        text = f"{text[: MAX_CELL - 1]}…"
-    return encodable(printable(text))
+    return encodable(printable(cut(text, MAX_CELL)))
 
 
 @dataclass(frozen=True)

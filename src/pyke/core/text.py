@@ -32,6 +32,21 @@ def printable(text: str, keep: str = "") -> str:
     return "".join(c if c.isprintable() or c in keep else escaped(c) for c in text)
 
 
+def cut(text: str, letters: int) -> str:
+    """A text with at most some letters, cut between words unless that would halve it.
+
+    Examples
+    --------
+    >>> cut("Sindice.com: Weaving the Open Linked Data", 40)
+    'Sindice.com: Weaving the Open Linked…'
+    """
+    if len(text) <= letters:
+        return text
+    kept = text[: letters - 1]
+    words = kept if text[letters - 1].isspace() else kept.rpartition(" ")[0]
+    return f"{(words if len(words) > letters // 2 else kept).rstrip(' ,;:(')}…"
+
+
 def printable_blocks(blocks: Iterable[bytes | memoryview]) -> Iterator[bytes]:
     """Blocks of a table in UTF-8, to show on a terminal; tabs and line breaks stay."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")

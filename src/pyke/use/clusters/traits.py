@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
+from pyke.core.text import cut
 from pyke.embedding.embedding import Embedding
 from pyke.graph.build import sorted_columns
 from pyke.graph.roles import ANY, OBJECT, SIDES, decode_role, have_type_predicate, occurrences
@@ -90,7 +91,7 @@ def context_traits(embedding: Embedding, cluster_of: Ids, sizes: Counts) -> list
 
 def short(text: str) -> str:
     """A text of at most 40 letters."""
-    return text if len(text) <= MAX_LETTERS else text[: MAX_LETTERS - 1].rstrip() + "…"
+    return cut(text, MAX_LETTERS)
 
 
 def _context_text(embedding: Embedding, predicate: int, side: int, other: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyke.core.arrays import Floats
+from pyke.core.text import cut
 from pyke.use.figures import FAINT, INK, any_letters
 from pyke.use.maps.labels import Box
 from pyke.use.maps.points import Doubles, Key
@@ -134,7 +135,8 @@ def _width(text: Any) -> float:
 def _fit(text: Any, width: float) -> float:
     """Shorten a text until it has at most a width, in inches; return its width."""
     while (wide := _width(text)) > width and len(text.get_text()) > 2:
-        text.set_text(text.get_text()[:-2].rstrip("… ") + "…")
+        shown = text.get_text().rstrip("…")
+        text.set_text(cut(shown, len(shown) - 1))
     return wide
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
+from pyke.core.text import cut
 from pyke.embedding.embedding import Embedding
 from pyke.embedding.lookup import PREFIXES, Lookup
 
@@ -40,7 +41,7 @@ ACTORS = re.compile(r"http://www\.w3\.org/ns/prov#(\w*Agent|Person|Organization|
 def shortened(name: str, letters: int = MAX_NAME) -> str:
     """A name on one line, with at most `letters` letters."""
     name = " ".join("".join(c if c.isprintable() else " " for c in name).split())
-    return name if len(name) <= letters else f"{name[: letters - 1].rstrip()}…"
+    return cut(name, letters)
 
 
 def distinct(lookup: Lookup, classes: Sequence[int]) -> list[str]:

@@ -17,6 +17,7 @@ from pyke.graph.graph import LITERAL
 from pyke.use.maps.names import worth_a_label
 from pyke.use.neighbours import search
 from pyke.use.search.index import SearchIndex, by_degree
+from pyke.use.serve import limits
 from pyke.use.serve.answers import Refused
 from pyke.use.serve.jobs import Compute, Job, Lane
 
@@ -34,7 +35,7 @@ class Explorer:
         self._stopping = threading.Event()
         # Indexes are needed at once; predictions and simulations take longer and wait.
         self._quick = Lane(self._stopping)
-        self._slow = Lane(self._stopping, after=self._quick)
+        self._slow = Lane(self._stopping, self._quick, limits.PATIENCE_SECONDS)
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
         # Each is read from the directory now: damage is found before the server starts.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -29,10 +31,10 @@ class Impossible(Exception):
 
 
 class _Reported(Progress):
-    """Keeps how far a job is, and stops it when the server stops."""
+    """Keeps how far a job is, and stops it when the server stops or nobody waits for it."""
 
-    def __init__(self, stopping: threading.Event) -> None:
-        self._stopping = stopping
+    def __init__(self, should_stop: Callable[[], bool]) -> None:
+        self._should_stop = should_stop
         self.name, self.total, self.done = "", 0, 0
 
     def stage(self, name: str, total: int | None = None, unit: str = "") -> None:  # noqa: ARG002
@@ -50,24 +52,30 @@ class _Reported(Progress):
         self.advance(number)
 
     def _stop_if_asked(self) -> None:
-        if self._stopping.is_set():
+        if self._should_stop():
             raise Interrupted(signal.SIGTERM)
 
 
 class Job:
-    """One result that is computed when it is first asked for."""
+    """One result that is computed when it is first asked for.
+
+    A job of a lane with a `patience` stops when nobody has asked for it that long: a page that
+    shows another thing does not ask any more. It starts again when someone asks.
+    """
 
     def __init__(self, name: str, compute: Compute, lane: Lane) -> None:
         self.name = name
         self._compute, self._lane = compute, lane
-        self._progress = _Reported(lane.stopping)
+        self._progress = _Reported(self._should_stop)
         self._started = False
+        self._asked = time.monotonic()
         self._finished = threading.Event()
         self._result: Any = None
         self._problem = ""
 
     def start(self) -> None:
         """Start the job, unless it was started."""
+        self._asked = time.monotonic()
         with self._lane.lock:
             if not self._started:
                 self._started = True
@@ -93,25 +101,46 @@ class Job:
 
     def state(self) -> dict[str, Any]:
         """How far the job is, for people who wait."""
-        report = self._progress
+        report, current = self._progress, self._lane.current
         part = min(report.done / report.total, 1.0) if report.total else None
-        return {"status": "computing", "what": self.name, "stage": report.name, "part": part}
+        stage = report.name
+        if current not in (None, self):
+            stage, part = f"waiting for {current.name}", None
+        return {"status": "computing", "what": self.name, "stage": stage, "part": part}
+
+    def is_abandoned(self) -> bool:
+        """Whether nobody has asked for the result for long."""
+        return time.monotonic() - self._asked > self._lane.patience
+
+    def _should_stop(self) -> bool:
+        return self._lane.stopping.is_set() or self.is_abandoned()
 
     def run(self) -> None:
         """Compute the result, or keep the reason why there is none."""
+        if self.is_abandoned():
+            self._forget()
+            return
         try:
             self._result = self._compute(self._progress)
         except (NothingToScore, Impossible) as reason:
             self._problem = str(reason)
         except Interrupted:
+            if not self._lane.stopping.is_set():
+                self._forget()
+                return
             self._problem = "The server is stopping."
         except (PykeError, MemoryError) as error:
             self._problem = f"This could not be computed ({type(error).__name__})."
         except Exception:
             _LOG.exception("%s could not be computed", self.name)
             self._problem = "This could not be computed: an error in PYKE."
-        finally:
-            self._finished.set()
+        self._finished.set()
+
+    def _forget(self) -> None:
+        """Be as if never started."""
+        with self._lane.lock:
+            self._progress = _Reported(self._should_stop)
+            self._started = False
 
 
 class Lane:
@@ -121,9 +150,16 @@ class Lane:
     are not in memory at the same time.
     """
 
-    def __init__(self, stopping: threading.Event, after: Lane | None = None) -> None:
+    def __init__(
+        self,
+        stopping: threading.Event,
+        after: Lane | None = None,
+        patience: float = math.inf,
+    ) -> None:
         self.lock = threading.Lock()
         self.stopping = stopping
+        self.patience = patience  # seconds until a job that nobody asks for is stopped
+        self.current: Job | None = None
         self.idle = threading.Event()
         self.idle.set()
         self._after = after
@@ -146,7 +182,9 @@ class Lane:
                     self.idle.set()
                     return
                 job = self._waiting.pop(0)
+            self.current = job
             if self._after:
                 self._after.idle.wait()
             job.run()
+            self.current = None
             system.release_free_memory()  # the temporary arrays of a job

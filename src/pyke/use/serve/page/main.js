@@ -91,7 +91,12 @@ function askLabels() {
   }, LABEL_DELAY);
 }
 
-const shortened = text => (text.length > 34 ? `${text.slice(0, 33)}…` : text);
+// At most 34 characters, cut after a word if there is one.
+function shortened(text) {
+  if (text.length <= 34) return text;
+  const words = text.slice(0, 34).replace(/[\s,;(]+\S*$/u, "");
+  return `${words.length > 16 ? words : text.slice(0, 33)}…`;
+}
 
 // Levels of detail: a map with very many points shows a sample, and all points of a small part.
 let detailTimer = 0;

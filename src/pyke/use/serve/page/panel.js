@@ -124,23 +124,33 @@ export class Panel {
     const body = make("div");
     const section = this.part(title, "", body);
     section.dataset.kind = kind;
+    const offer = () => body.replaceChildren(
+      make("button", {type: "button", className: "link", text: `Predict ${kind}`, click: start}));
     const start = async () => {
       this.predicts.add(kind);
-      const bar = make("progress"), text = make("p", {className: "quiet", text: "Computing once for all terms …"});
-      body.replaceChildren(text, bar);
+      const began = performance.now(), own = new AbortController();
+      const bar = make("progress"), text = make("p", {className: "quiet", text: "Asking …"});
+      const cancel = make("button", {type: "button", className: "link", text: "Cancel", click: () => {
+        own.abort();
+        this.predicts.delete(kind);
+        offer();
+        body.firstChild.focus();
+      }});
+      body.replaceChildren(text, bar, cancel);
       const waiting = ({stage, part}) => {
-        text.textContent = `Computing once for all terms … ${stage}`;
+        const seconds = Math.round((performance.now() - began) / 1000);
+        text.textContent = `Computing once for all terms, ${seconds} s … ${stage}`;
         if (part === null) bar.removeAttribute("value"); else bar.value = part;
       };
       try {
-        const found = await ask(`/api/${kind}`, {term: term.id}, {...options, waiting});
+        const signal = AbortSignal.any([options.signal, own.signal]);
+        const found = await ask(`/api/${kind}`, {term: term.id}, {signal, waiting});
         body.replaceChildren(...(kind === "types" ? this.types(found) : this.facts(found)));
       } catch (error) {
         if (error.name !== "AbortError") body.replaceChildren(make("p", {className: "quiet", text: error.message}));
       }
     };
-    if (this.predicts.has(kind)) start();
-    else body.append(make("button", {type: "button", className: "link", text: `Predict ${kind}`, click: start}));
+    if (this.predicts.has(kind)) start(); else offer();
     return section;
   }
 

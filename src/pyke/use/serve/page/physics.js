@@ -36,20 +36,24 @@ export class Physics {
     element("film").hidden = false;
     element("play").disabled = element("frame").disabled = true;
     const dimensions = state.dimensions, note = element("film-note");
+    this.running?.abort();
+    const {signal} = this.running = new AbortController();
     const waiting = ({stage, part}) => {
       const share = part ? ` ${Math.round(100 * part)} %` : "";
       note.textContent = `Running the simulation again … ${stage}${share}`;
     };
     note.textContent = "Running the simulation again …";
     try {
-      const buffer = await numbers("/api/film", {dimensions}, {waiting});
+      const buffer = await numbers("/api/film", {dimensions}, {waiting, signal});
       const [frames, points] = new Uint32Array(buffer, 0, 2);
       this.film = {
         dimensions, iterations: new Uint32Array(buffer, 12, frames), ids: new Uint32Array(buffer, 12 + 4 * frames, points),
         coordinates: new Float32Array(buffer, 12 + 4 * (frames + points)), frames, points,
       };
-    } catch (error) { note.textContent = error.message; return; }
-    if (!state.film) return;
+    } catch (error) {
+      if (error.name !== "AbortError") note.textContent = error.message;
+      return;
+    }
     note.textContent = `${this.film.points.toLocaleString("en")} terms, on the principal components of the end.`;
     element("play").disabled = element("frame").disabled = false;
     element("frame").max = this.film.frames - 1;
@@ -63,6 +67,7 @@ export class Physics {
   }
 
   stop() {
+    this.running?.abort();
     this.pause();
     this.state.film = false;
     this.film = null;
@@ -159,10 +164,10 @@ export class Physics {
     old?.remove();
     let done = () => {};
     const waiting = ({stage}) => { done = notice(`Finding springs … ${stage}`); };
+    this.finding = new AbortController();
     try {
       const {layout, dimensions} = state.shown;
-      const found = await ask("/api/forces", {term: id, layout, dimensions}, {waiting});
-      done();
+      const found = await ask("/api/forces", {term: id, layout, dimensions}, {waiting, signal: this.finding.signal});
       if (this.pressed !== button) return;
       const own = chart.place(id);
       if (own) {
@@ -172,11 +177,15 @@ export class Physics {
       chart.marks = [id];
       button.closest(".top").after(this.list(found));
       chart.redraw();
-    } catch (error) { this.release(); notice(error.message); }
+    } catch (error) {
+      if (error.name !== "AbortError") { this.release(); notice(error.message); return; }
+    }
+    done();
   }
 
   release() {
     if (!this.pressed) return;
+    this.finding.abort();
     this.pressed.setAttribute("aria-pressed", "false");
     this.pressed = null;
     document.getElementById("forces")?.remove();
