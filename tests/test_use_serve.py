@@ -15,6 +15,7 @@ from pyke.embedding.embedding import Embedding
 from pyke.pipeline.embed import embed_graph
 from pyke.use.serve import explorer as explorers
 from pyke.use.serve import limits
+from pyke.use.serve.api import title
 from pyke.use.serve.application import application
 from pyke.use.serve.explorer import Explorer
 from pyke.use.serve.guard import Access
@@ -49,6 +50,22 @@ def test_info_counts_the_graph(client: Client, embedding: Embedding) -> None:
     assert (info["terms"], info["dimensions"]) == (len(embedding), 8)
     assert (info["typed_subjects"], info["classes"]) == (61, 3)
     assert len(info["history"]) == len(embedding.manifest["history"])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "expected"),
+    [
+        (["/data/Brick-1.4.ttl"], "Brick-1.4"),
+        (["a.b.NT.GZ", "b.nt"], "a.b and 1 more"),
+        (["folder/"], "folder"),
+        ([".ttl"], "graph"),
+        ([], "graph"),
+    ],
+)
+def test_the_title_is_the_name_of_the_file(inputs: list[str], expected: str) -> None:
+    named = embed_graph(graph_of(crafts()), Config(dimensions=2))
+    named.manifest["inputs"] = inputs
+    assert title(Explorer(named)) == expected
 
 
 def test_search_finds_labels_and_shows_types(client: Client, ada: int) -> None:

@@ -297,6 +297,12 @@ def test_springs_and_repellers_are_drawn(page: Browser) -> None:
     assert "σ" in text
     _click(page, _element("#panel .actions button:nth-child(2)"))
     page.wait("!document.getElementById('forces')")
+    _click(page, _element("#panel .actions button:nth-child(2)"))
+    page.wait("!!document.getElementById('forces')")
+    page.press("Escape")
+    page.wait("document.getElementById('panel').hidden")
+    page.settle()
+    assert page.run("[explorer.chart.lines.length, explorer.chart.marks.length]") == [0, 0]
 
 
 @needs_chromium

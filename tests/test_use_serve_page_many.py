@@ -20,6 +20,7 @@ COUNT = 25_000
 PIXELS = """(() => {
   const {gl} = explorer.chart.gl, {width, height} = gl.canvas;
   const data = new Uint8Array(4 * width * height);
+  gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, data);
   let sum = 0, many = 0;
   data.forEach((value, at) => {
@@ -106,6 +107,28 @@ def test_a_moving_map_shows_a_sample_and_all_points_at_rest(page: Browser) -> No
     page.run("explorer.chart.gl.most = 3000; explorer.chart.move(5, 5)")
     page.wait("!explorer.chart.gl.isWhole")
     _rest(page)
+    assert page.run("explorer.chart.gl.gl.getError()") == 0
+
+
+@needs_chromium
+def test_the_number_of_points_follows_the_time_of_a_picture(page: Browser) -> None:
+    found = page.run(
+        """(async () => { const {gl} = explorer.chart, real = performance.now.bind(performance);
+             const wait = () => new Promise(done => {
+               const look = () => { if (gl.isBusy) setTimeout(look, 2); else done(); }; look(); });
+             const most = [];
+             for (const slow of [1, 1000]) {  // as if the clock were faster
+               gl.most = 5000;
+               performance.now = () => slow * real();
+               explorer.chart.seen = ""; explorer.chart.draw();
+               await wait();
+               most.push(gl.most);
+             }
+             delete performance.now;
+             return most; })()"""
+    )
+    assert found[0] > found[1] >= 4_000
+    assert all(isinstance(one, int) for one in found)  # a share of a point cannot be drawn
 
 
 @needs_chromium

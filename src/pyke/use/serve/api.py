@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ from pyke.graph.graph import LITERAL
 from pyke.use.serve import limits
 from pyke.use.serve.answers import Refused, json_answer
 from pyke.use.serve.explorer import Explorer
+
+_EXTENSIONS = re.compile(
+    r"(\.(nt|nq|ttl|trig|n3|rdf|xml|owl|jsonld|json|csv|tsv|gz|bz2|xz|zst))+$", re.IGNORECASE
+)
 
 
 def info(explorer: Explorer) -> Response:
@@ -44,7 +49,7 @@ def title(explorer: Explorer) -> str:
     inputs = explorer.embedding.manifest.get("inputs") or ["graph"]
     name = str(inputs[0]).replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     more = f" and {len(inputs) - 1:,} more" if len(inputs) > 1 else ""
-    return (name.split(".")[0] or "graph") + more
+    return (_EXTENSIONS.sub("", name) or "graph") + more
 
 
 def find(explorer: Explorer, q: str, limit: int) -> Response:

@@ -57,13 +57,13 @@ export function paintDensity(context, ratio, points) {
   context.putImageData(image, 0, 0);
 }
 
-// Labels beside their points, [x, y, text], the most important first; none covers another.
+// Labels beside their points, [x, y, text, gap], the most important first; none covers another.
 export function writeLabels(context, labels, {width, height}, ink, halo) {
-  const taken = [], gap = 7, high = 14;
+  const taken = [], high = 14;
   context.font = "12px system-ui, sans-serif";
   context.textBaseline = "middle";
   context.lineJoin = "round";
-  for (const [x, y, text] of labels) {
+  for (const [x, y, text, gap = 7] of labels) {
     const wide = context.measureText(text).width;
     if (x < 0 || x > width || y < 0 || y > height) continue;
     const spots = [

@@ -19,6 +19,13 @@ export function make(tag, properties = {}, ...children) {
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 export const clean = text => String(text).replace(HIDDEN, "\u00b7");
 
+// A text for few pixels, cut after a word if there is one.
+export function shortened(text, letters = 34) {
+  if (text.length <= letters) return text;
+  const words = text.slice(0, letters).replace(/[\s,;:(]+\S*$/u, "");
+  return `${words.length > letters / 2 ? words : text.slice(0, letters - 1)}…`;
+}
+
 export const count = number => number.toLocaleString("en");
 
 // Only http and https lead somewhere; other IRIs, such as javascript:…, are text.

@@ -166,7 +166,9 @@ export class Points {
       this.finished.push(now);
       if (this.finished.length > 1000) this.finished.splice(0, 500);
       const fit = Math.max(FEWEST, points * BUDGET / took);
-      if (fit < this.most || points > this.most / 2) this.most = Math.min(Math.sqrt(this.most * fit), 4 * this.most);
+      if (fit < this.most || points > this.most / 2) {
+        this.most = Math.round(Math.min(Math.sqrt(this.most * fit), 4 * this.most));
+      }
     };
     setTimeout(look, LOOK);
   }

@@ -2,7 +2,7 @@
 
 import {ask, points} from "./api.js";
 import {Chart} from "./chart.js";
-import {choice, clean, count, element, notice} from "./dom.js";
+import {choice, clean, count, element, notice, shortened} from "./dom.js";
 import * as legends from "./legend.js";
 import {Compare} from "./compare.js";
 import {Panel} from "./panel.js";
@@ -91,13 +91,6 @@ function askLabels() {
   }, LABEL_DELAY);
 }
 
-// At most 34 characters, cut after a word if there is one.
-function shortened(text) {
-  if (text.length <= 34) return text;
-  const words = text.slice(0, 34).replace(/[\s,;(]+\S*$/u, "");
-  return `${words.length > 16 ? words : text.slice(0, 33)}…`;
-}
-
 // Levels of detail: a map with very many points shows a sample, and all points of a small part.
 let detailTimer = 0;
 function askDetail(box) {
@@ -124,16 +117,16 @@ const panel = new Panel({
   show: id => { if (!chart.goTo(id)) notice("The map shows a sample; this term is not in it."); },
   forces: (id, button) => state.physics?.forces(id, button),
 });
-const selected = new Selected(open, ids => { chart.marks = ids.slice(0, 2000); chart.redraw(); });
+const selected = new Selected(open, ids => { chart.marks = ids.slice(0, 20000); chart.redraw(); });
 
 let current = null;
 async function route() {
   const id = /^#\d{1,9}$/.test(location.hash) ? Number(location.hash.slice(1)) : -1;
+  current = null;
   chart.lines = [];
   state.physics?.release();
   if (id < 0) {
     panel.hide();
-    current = null;
     chart.marks = chart.pinned = [];
     chart.redraw();
     return;

@@ -4,6 +4,7 @@ import {writeLabels} from "./canvas.js";
 import {style} from "./theme.js";
 
 const AREA_PER_LABEL = 24000;  // square pixels
+const RINGS = 60;              // more marks than this are dots
 
 export function drawOverlay(chart) {
   drawLines(chart);
@@ -35,6 +36,7 @@ function drawLines(chart) {
 
 function drawMarks(chart) {
   const {pen} = chart;
+  if (chart.marks.length > RINGS) { drawDots(chart); return; }
   chart.marks.forEach((id, at) => {
     const row = chart.row(id);
     if (row < 0) return;
@@ -49,16 +51,25 @@ function drawMarks(chart) {
   });
 }
 
+function drawDots(chart) {
+  const {pen} = chart;
+  pen.fillStyle = style("--ink");
+  for (const id of chart.marks) {
+    const row = chart.row(id);
+    if (row >= 0) pen.fillRect(chart.across(row) - 1.5, chart.down(row) - 1.5, 3, 3);
+  }
+}
+
 function drawLabels(chart) {
   const placed = [], {left, right, top, bottom} = chart.insets(), {width, height} = chart.size;
   const most = (width - left - right) * (height - top - bottom) / AREA_PER_LABEL;
-  const first = new Set(chart.pinned.map(one => one.id));
+  const first = new Set(chart.pinned.map(one => one.id)), rings = new Set(chart.marks.slice(0, RINGS));
   const labels = [...chart.pinned, ...chart.labels.filter(one => !first.has(one.id))];
   for (const {id, text} of labels) {
     const row = chart.row(id);
     if (placed.length >= most + chart.pinned.length || row < 0 || !chart.isShown(row)) continue;
     const [x, y] = [chart.across(row), chart.down(row)];
-    if (x > left && x < width - right && y > top && y < height - bottom) placed.push([x, y, text]);
+    if (x > left && x < width - right && y > top && y < height - bottom) placed.push([x, y, text, rings.has(id) ? 12 : undefined]);
   }
   const free = {width: width - right, height: height - bottom};
   writeLabels(chart.pen, placed, free, style("--ink"), style("--halo"));

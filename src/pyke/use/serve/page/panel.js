@@ -1,7 +1,7 @@
 // The panel of one term: names, types, neighbours, triples, predictions.
 
 import {ask} from "./api.js";
-import {clean, count, element, iri, make} from "./dom.js";
+import {clean, count, element, iri, make, shortened} from "./dom.js";
 
 const PAGE = 12;
 const NEIGHBOURS = 12;
@@ -64,8 +64,8 @@ export class Panel {
     this.node.focus({preventScroll: true});
   }
 
-  link(term, className = "link") {
-    return make("button", {type: "button", className, text: clean(term.name), title: clean(term.iri),
+  link(term, className = "link", letters = Infinity) {
+    return make("button", {type: "button", className, text: shortened(clean(term.name), letters), title: clean(term.iri),
       click: () => this.open(term.id)});
   }
 
@@ -189,8 +189,8 @@ export class Panel {
 
   why({voters, shared}) {
     const common = shared.slice(0, 6).map(one => {
-      const other = one.other ? this.link(one.other) : make("span", {text: "…"});
-      const parts = one.is_subject ? [this.link(one.predicate), " ", other] : [other, " ", this.link(one.predicate), " it"];
+      const [predicate, other] = [this.link(one.predicate), one.other ? this.link(one.other, "link", 44) : null];
+      const parts = one.is_subject ? [other ? "" : "has ", predicate, " ", other] : ["is ", predicate, " of ", other ?? "something"];
       return make("li", {}, ...parts, make("span", {className: "number",
         text: ` · ${one.voters} neighbours, ${count(one.terms)} terms`}));
     });

@@ -1,7 +1,7 @@
 // Selected terms: a list, and files for other programs.
 
 import {ask} from "./api.js";
-import {clean, count, element, make, notice} from "./dom.js";
+import {clean, count, element, make, notice, shortened} from "./dom.js";
 
 const LISTED = 200;
 const AT_ONCE = 1000;
@@ -40,7 +40,7 @@ export class Selected {
       if (this.ids !== ids) return;
       list.append(...terms.map(term => make("li", {}, make("button", {type: "button", className: "near",
         title: clean(term.iri), click: () => this.open(term.id)},
-        make("span", {text: clean(term.name)}), make("span", {className: "number", text: term.types.map(clean).join(", ").slice(0, 24)})))));
+        make("span", {text: clean(term.name)}), make("span", {className: "number", text: shortened(term.types.map(clean).join(", "), 28)})))));
     } catch (error) { notice(error.message); }
   }
 
