@@ -2,12 +2,14 @@
 
 Workers talk over TCP with certificates. Targets: the same SHA-256 of `vectors.npy`; fewer bytes
 exchanged per iteration than if every worker got all positions; with `--kills`, the same SHA-256
-although workers are killed (-9) at random moments. CPU seconds are those of all workers: a computer
+although workers are killed (-9) at random moments; with `--stop`, they are stopped (SIGSTOP)
+instead, and replaced within 30 s. CPU seconds are those of all workers: a computer
 with two cores cannot show more. Prints the seed of the moments.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import random
@@ -40,7 +42,9 @@ COLUMNS = {
     "exchange_files_MB": ".0f",
     "peak_MB": ".0f",
     "kills": "",
+    "replaced_after_s": ".0f",
 }
+REPLACED_SECONDS = 30.0
 
 
 def worker_figures(dask_worker: Any) -> tuple[float, int]:
@@ -49,18 +53,27 @@ def worker_figures(dask_worker: Any) -> tuple[float, int]:
 
 
 @contextlib.contextmanager
-def killer(client: Any, kills: int, every: float, seed: int) -> Iterator[list[int]]:
-    """Kill random workers at random moments, about `every` seconds apart."""
+def killer(
+    client: Any, kills: int, every: float, seed: int, number: signal.Signals
+) -> Iterator[list[float]]:
+    """Kill or stop random workers at random moments, about `every` seconds apart.
+
+    Yields the seconds until each process is gone.
+    """
     rng, done = random.Random(seed), threading.Event()
-    killed: list[int] = []
+    killed: list[float] = []
 
     def kill() -> None:
         while len(killed) < kills and not done.wait(rng.uniform(0.2, 2 * every)):
             processes = [int(one) for one in client.run(os.getpid, on_error="ignore").values()]
             if processes:
-                killed.append(rng.choice(processes))
+                process, began = rng.choice(processes), time.perf_counter()
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(killed[-1], signal.SIGKILL)
+                    os.kill(process, number)
+                    while time.perf_counter() - began < 10 * REPLACED_SECONDS:
+                        os.kill(process, 0)
+                        time.sleep(0.1)
+                killed.append(time.perf_counter() - began)
 
     thread = threading.Thread(target=kill)
     thread.start()
@@ -72,12 +85,13 @@ def killer(client: Any, kills: int, every: float, seed: int) -> Iterator[list[in
 
 
 def on_workers(
-    source: Path, output: Path, workers: int, config: Config, kills: int, every: float, seed: int
+    source: Path, output: Path, workers: int, config: Config, options: argparse.Namespace
 ) -> dict[str, Any]:
     """Embed on some workers; the row of the table."""
     with local_cluster(workers) as client:
         began, before = time.perf_counter(), client.run(worker_figures)
-        with killer(client, kills, every, seed) as killed:
+        number = signal.SIGSTOP if options.stop else signal.SIGKILL
+        with killer(client, options.kills, options.every, options.seed, number) as killed:
             manifest = embed_to(output, str(source), config, client)
         seconds, after = time.perf_counter() - began, client.run(worker_figures)
     used = manifest["cluster"]
@@ -98,6 +112,7 @@ def on_workers(
         "exchange_files_MB": sum(used["written_bytes"].values()) / 1e6,
         "peak_MB": max(used["peak_bytes"].values()) / 1e6,
         "kills": len(killed),
+        "replaced_after_s": max(killed, default=0.0),
         "stages": stages,
         "task_cpu_seconds": used["cpu_seconds"],
         "particles": manifest["particles"],
@@ -124,6 +139,7 @@ def main() -> None:
     parser.add_argument("--universities", type=int, default=50, help="size of LUBM")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--kills", type=int, default=0, help="with this many kills of workers")
+    parser.add_argument("--stop", action="store_true", help="stop workers instead of killing them")
     parser.add_argument("--every", type=float, default=5.0, help="seconds between kills, about")
     parser.add_argument("--seed", type=int, default=12)
     parser.add_argument("--graph", type=Path, help="N-Triples instead of LUBM")
@@ -141,9 +157,7 @@ def main() -> None:
         config = Config(checkpoint_seconds=0 if options.kills else 30.0)
         for workers in options.workers:
             output = Path(name) / f"workers-{workers}"
-            row = on_workers(
-                source, output, workers, config, options.kills, options.every, options.seed
-            )
+            row = on_workers(source, output, workers, config, options)
             print(row, file=sys.stderr, flush=True)  # should a later run fail
             rows.append(row)
     misses = [
@@ -153,6 +167,11 @@ def main() -> None:
         f"{row['workers']} workers exchange more than all positions"
         for row in rows
         if row.get("ratio", 0) > 1
+    ]
+    misses += [
+        f"a worker of {row['workers']} was replaced after {row['replaced_after_s']:.0f} s"
+        for row in rows
+        if row.get("replaced_after_s", 0) > REPLACED_SECONDS
     ]
     common.finish(COLUMNS, rows, misses, options.json)
 

@@ -119,9 +119,26 @@ def test_any_number_of_partitions_gives_the_bits_of_one_machine(
 
 
 @pytest.mark.usefixtures("small_blocks")
+@many(60)
+@given(GRAPHS, GRAPHS, st.integers(1, 5), st.sampled_from(WAYS))
+def test_springs_of_pairs_have_the_bits_of_one_machine(
+    first: Any, second: Any, partitions: int, way: dict[str, Any]
+) -> None:
+    texts = [as_text(first), as_text(second)]
+    config = Config(dimensions=3, k=4, threads=1, similarity="ppmi", **way)
+    try:
+        expected = embed_graph(graph_of(*texts, **way), config)
+    except EmptyGraph:
+        return
+    assert_same(embed(in_memory(*texts), partitions, config), expected)
+
+
+@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize(
     "settings",
     [
+        {"preset": "paper"},
+        {"preset": "clusters"},
         {"updates": "alternating"},
         {"updates": "stochastic"},
         {"mass": "unit", "rescale": True, "repulsion": "elementwise", "init": "uniform"},
@@ -131,7 +148,9 @@ def test_any_number_of_partitions_gives_the_bits_of_one_machine(
 )
 def test_other_settings_give_the_bits_of_one_machine(settings: dict[str, Any]) -> None:
     text = random_graph(400)
-    config = Config(**{"dimensions": 5, "threads": 1, **settings})
+    preset = settings.get("preset", "default")
+    changes = {name: value for name, value in settings.items() if name != "preset"}
+    config = Config.preset(preset, **{"dimensions": 5, "threads": 1, **changes})
     expected = embed_graph(graph_of(text), config)
     assert_same(embed(in_memory(text), 3, config), expected)
 
@@ -283,7 +302,6 @@ def test_a_full_disk_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         ("-", {}, UsageError, "cannot read standard input"),
         ("memory://nowhere.nt", {}, NoInput, "cannot read memory://nowhere.nt"),
         ("unknown://a.nt", {}, UsageError, "cannot use unknown://a.nt"),
-        ("examples/father.ttl", {"similarity": "ppmi"}, UsageError, "`similarity='ppmi'`"),
         ("examples/father.ttl", {"clusters": 3}, UsageError, "`clusters=3`"),
         ("examples/father.ttl", {"init": "svd"}, UsageError, "`init='svd'`"),
         ("examples/father.ttl", {"literals": "words"}, UsageError, "`literals='words'`"),

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import platform
+import shutil
 import signal
 import socket
-from collections.abc import Iterator
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +27,7 @@ from pyke.errors import (
     ClusterError,
     DamagedStore,
     NoInput,
+    OverBudget,
     PykeError,
     SyntaxProblem,
     UsageError,
@@ -92,6 +99,141 @@ def test_killed_workers_change_no_bit(
     assert np.array_equal(pyke.load(tmp_path / "out").vectors, expected)
 
 
+class At(Progress):
+    """Does something when a stage starts, or after the third iteration."""
+
+    def __init__(self, action: Callable[[], Any], name: str = "") -> None:
+        self._action, self._name = action, name
+
+    def stage(self, name: str, *_: Any) -> None:
+        if name == self._name:
+            self._action()
+
+    def iteration(self, number: int, *_: float) -> None:
+        if number == 3 and not self._name:
+            self._action()
+
+
+def test_a_hung_worker_is_replaced_and_changes_no_bit(
+    graph: Path, expected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "HUNG_SECONDS", 4)
+    with local_cluster(2) as client:
+        hung = pids(client)[-1]
+        stop = At(lambda: os.kill(hung, signal.SIGSTOP))
+        embed_to(tmp_path / "out", str(graph), CONFIG, client, progress=stop)
+    with pytest.raises(ProcessLookupError):
+        os.kill(hung, 0)
+    assert np.array_equal(pyke.load(tmp_path / "out").vectors, expected)
+
+
+@pytest.mark.parametrize("stage", ["springs", "simulation"])
+def test_storage_that_vanishes_is_an_error(
+    client: Any, graph: Path, tmp_path: Path, stage: str
+) -> None:
+    vanish = At(lambda: shutil.rmtree(tmp_path / ".out.pyke"), stage)
+    with pytest.raises(NoInput, match=r"cannot read .*: it does not exist\. All workers"):
+        embed_to(tmp_path / "out", str(graph), CONFIG, client, progress=vanish)
+
+
+ON_A_SMALL_DISK = """
+mount -t tmpfs -o size=200k tmpfs "$1" || exit 99
+"$2" -m pyke embed "$3" -o "$1/out" --workers 2
+"""
+
+
+def test_a_full_disk_is_an_error(graph: Path, tmp_path: Path) -> None:
+    place = (str(tmp_path), sys.executable, str(graph))
+    command = ["unshare", "-Urm", "sh", "-c", ON_A_SMALL_DISK, "sh", *place]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("this system has no unshare")
+    if "cannot write" not in run.stderr and run.returncode in (1, 99):
+        pytest.skip(f"cannot mount a small disk: {run.stderr.strip()}")
+    assert run.returncode == 74, run.stderr
+    assert "the disk is full. Existing output is unchanged." in run.stderr
+
+
+# A worker that never gets a task beyond the checks.
+WORKER = """
+import asyncio, sys
+{change}
+from distributed import Worker
+
+async def work():
+    async with Worker(sys.argv[1], nthreads=1) as worker:
+        await worker.finished()
+
+asyncio.run(work())
+"""
+
+
+@contextmanager
+def foreign_worker(change: str, folder: Path) -> Iterator[Any]:
+    """Context manager: a client of one worker, in a process that is changed at first."""
+    distributed = pytest.importorskip("distributed")
+    quiet = {"n_workers": 0, "dashboard_address": None, "protocol": "tcp", "host": "127.0.0.1"}
+    command = [sys.executable, "-c", WORKER.format(change=change)]
+    with (
+        distributed.LocalCluster(**quiet) as scheduler,
+        distributed.Client(scheduler, set_as_default=False) as client,
+        subprocess.Popen(
+            [*command, scheduler.scheduler_address], cwd=folder, stderr=subprocess.DEVNULL
+        ) as worker,
+    ):
+        try:
+            client.wait_for_workers(1, timeout=60)
+            yield client
+        finally:
+            worker.kill()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("sys.modules['pyke'] = None", "cannot import PYKE: .*Install pyke-embeddings"),
+        ("import pyke; pyke.__version__ = '0.0.1'", r"has another pyke .*: 0\.0\.1 instead of"),
+    ],
+    ids=["no PYKE", "another PYKE"],
+)
+def test_a_worker_that_cannot_run_the_tasks_is_found(
+    graph: Path, tmp_path: Path, change: str, message: str
+) -> None:
+    with (
+        foreign_worker(change, tmp_path) as client,
+        pytest.raises(ClusterError, match=message),
+    ):
+        embed_to(tmp_path / "out", str(graph), CONFIG, client)
+
+
+def test_too_little_memory_for_a_worker_is_refused(
+    pyke: Command, graph: Path, tmp_path: Path
+) -> None:
+    run = pyke("embed", graph, "-o", tmp_path / "out", "--workers", "2", "--memory", "100MB")
+    assert run.returncode == 75
+    assert "a worker needs more than 286 MB; --memory is 100 MB" in run.stderr
+
+
+def test_workers_that_use_too_much_memory_are_an_error(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "check_least_memory", lambda *_: None)
+    monkeypatch.setattr(cluster, "MEMORY_RESTARTS", 1)
+    message = r"need more memory than they have \(400 MB each\)"
+    with local_cluster(1, 400_000_000) as client:
+        executor = OnCluster(client)
+        task = executor.submit(_use_memory, 600_000_000)
+        with pytest.raises(OverBudget, match=message):
+            executor.results([task])
+
+
+def _use_memory(size: int) -> None:
+    kept = np.ones(size, np.uint8)
+    threading.Event().wait(60)
+    del kept
+
+
 def test_a_worker_without_the_storage_is_found(
     client: Any, graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +249,12 @@ def test_another_version_on_a_worker_is_found(
     monkeypatch.setattr(cluster, "environment", lambda: ours | {"numba": "0.1"})
     with pytest.raises(ClusterError, match=r"has another numba .* instead of 0\.1"):
         embed_to(tmp_path / "out", str(graph), CONFIG, client)
+
+
+def test_another_python_on_a_worker_is_found(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "python_version_tuple", lambda: ("3", "9", "1"))
+    with pytest.raises(ClusterError, match=r"has Python 3\.\d+, this computer has 3\.9\."):
+        cluster.check_workers(client)
 
 
 def test_an_error_of_a_task_is_that_of_the_run(client: Any) -> None:
@@ -128,6 +276,20 @@ def test_an_unreachable_scheduler_is_an_error(pyke: Command, graph: Path, tmp_pa
     run = pyke("embed", graph, "-o", tmp_path / "out", "--scheduler", f"tcp://127.0.0.1:{port}")
     assert run.returncode == 69
     assert f"cannot connect to the scheduler at tcp://127.0.0.1:{port}" in run.stderr
+
+
+def test_something_else_at_the_address_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:  # accepts, and never answers
+        mute = remote_cluster(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(ClusterError, match=r"no answer that Dask understands|Timed out"):
+            mute.__enter__()
+
+
+@pytest.mark.parametrize("address", ["host", "host:8786", "http://host:80", "tcp://h", "tcp://h:x"])
+def test_an_invalid_address_is_refused(address: str) -> None:
+    with pytest.raises(UsageError, match="must be like tls://host:8786"):
+        remote_cluster(address).__enter__()
 
 
 @pytest.mark.parametrize(

@@ -7,22 +7,30 @@ made for it and kept in memory.
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import platform
 import socket
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
+from pyke.config import format_size
 from pyke.core.compile import VECTOR_KERNELS, version
-from pyke.errors import ClusterError, MissingLibrary, PykeError, UsageError
+from pyke.errors import ClusterError, MissingLibrary, OverBudget, PykeError, UsageError
+from pyke.pipeline.distributed.costs import check_least_memory
 from pyke.pipeline.distributed.storage import Storage
 
 CONNECT_SECONDS = 10
 NO_WORKERS_SECONDS = 300  # how long a run waits for another worker if none is left
 ALLOWED_FAILURES = 1000  # worker losses that a task survives; the run stops if no worker is left
+HUNG_SECONDS = 12  # without a sign of life; Dask looks as often, so it notices within 24
+MEMORY_RESTARTS = 5  # of workers that use too much memory, in a run
+PAUSED_SECONDS = 60  # how long all workers may wait for memory
 _POLL_SECONDS = 2.0
+_OVER_MEMORY = "worker-restart-memory"  # Dask's name of the event
 
 
 class WorkersLost(ClusterError):
@@ -44,12 +52,19 @@ def local_cluster(workers: int, memory: int | None = None) -> Iterator[Any]:
     """Context manager: a client of some worker processes on this computer."""
     if workers < 1:
         raise UsageError(f"`workers` is {workers}; it must be at least 1")
+    if memory is not None:
+        check_least_memory(memory, "memory")
     distributed = _dask()
     import dask
 
     settings = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.scheduler.work-stealing": False,  # data stay where they are
+        "distributed.scheduler.worker-ttl": f"{HUNG_SECONDS} s",
+        # Memory is planned. A worker that Dask pauses would never go on.
+        "distributed.worker.memory.target": False,
+        "distributed.worker.memory.spill": False,
+        "distributed.worker.memory.pause": False,
         # A busy computer takes longer than Dask's 15 s to start a lost worker again.
         "distributed.deploy.lost-worker-timeout": "1 hour",
         # Dask's web servers start in any case; without pages they have nothing to tell.
@@ -80,19 +95,20 @@ def remote_cluster(
     address: str, ca: str | None = None, cert: str | None = None, key: str | None = None
 ) -> Iterator[Any]:
     """Context manager: a client of the scheduler at this address, such as tls://host:8786."""
-    distributed = _dask()
+    distributed, place = _dask(), _place(address)
     security = None
     if ca or cert or key:
         security = distributed.security.Security(
             tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True
         )
     try:
-        _knock(address)
+        socket.create_connection(place, CONNECT_SECONDS).close()
+        _greet(address, security)
         client = distributed.Client(
             address, security=security, timeout=CONNECT_SECONDS, set_as_default=False
         )
     except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
-        reason = f"{error}".split("\n")[0] or type(error).__name__
+        reason = f"{error}".split("\n")[0] or "it gives no answer that Dask understands"
         raise ClusterError(
             f"cannot connect to the scheduler at {address}: {reason}. "
             "Check the address, and the certificates if it starts with tls://."
@@ -101,11 +117,27 @@ def remote_cluster(
         yield client
 
 
-def _knock(address: str) -> None:
-    """Raise OSError if nobody listens there; Dask would try again until its time is up."""
-    place = urllib.parse.urlsplit(address if "://" in address else f"tcp://{address}")
-    if place.scheme in ("tcp", "tls") and place.hostname and place.port:
-        socket.create_connection((place.hostname, place.port), CONNECT_SECONDS).close()
+def _place(address: str) -> tuple[str, int]:
+    """Host and port of a scheduler."""
+    with suppress(ValueError):
+        parts = urllib.parse.urlsplit(address)
+        if parts.scheme in ("tcp", "tls") and parts.hostname and parts.port:
+            return parts.hostname, parts.port
+    raise UsageError(f"`scheduler` is {address!r}; it must be like tls://host:8786")
+
+
+def _greet(address: str, security: Any) -> None:
+    """Raise an error if no Dask listens there; a client would try again for a long time."""
+    arguments = security.get_connection_args("client") if security else {}
+
+    async def greet() -> None:
+        comm = await _dask().comm.connect(address, timeout=CONNECT_SECONDS, **arguments)
+        await comm.close()
+
+    async def greet_in_time() -> None:
+        await asyncio.wait_for(greet(), CONNECT_SECONDS)
+
+    asyncio.run(greet_in_time())
 
 
 # -- checks -----------------------------------------------------------------------------------
@@ -140,6 +172,7 @@ def check_workers(client: Any) -> int:
         return found
 
     _wait_for_workers(client)
+    _check_python(client)
     ours = environment()
     for worker, theirs in client.run(probe, on_error="return").items():
         if isinstance(theirs, BaseException):
@@ -158,6 +191,18 @@ def check_workers(client: Any) -> int:
     return sum(_threads(client).values())
 
 
+def _check_python(client: Any) -> None:
+    """Raise ClusterError if a worker has another Python, which cannot run what we send."""
+    ours = ".".join(platform.python_version_tuple()[:2])
+    for worker, found in client.get_versions()["workers"].items():
+        theirs = ".".join(found["packages"]["python"].split(".")[:2])
+        if theirs != ours:
+            raise ClusterError(
+                f"the worker {worker} has Python {theirs}, this computer has {ours}. "
+                "Install the same version everywhere."
+            )
+
+
 def _wait_for_workers(client: Any) -> None:
     try:
         client.wait_for_workers(1, timeout=CONNECT_SECONDS)
@@ -171,6 +216,15 @@ def _wait_for_workers(client: Any) -> None:
 def _threads(client: Any) -> dict[str, int]:
     found: dict[str, int] = client.nthreads()
     return found
+
+
+def _workers(client: Any) -> list[dict[str, Any]]:
+    """What the scheduler knows about each worker."""
+    return list(client.scheduler_info(n_workers=-1)["workers"].values())
+
+
+def _memory_limit(workers: list[dict[str, Any]]) -> int:
+    return max((worker["memory_limit"] or 0 for worker in workers), default=0)
 
 
 def check_storage(client: Any, scratch: Storage) -> None:
@@ -202,6 +256,8 @@ class OnCluster:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._distributed = _dask()
+        self._restarts = len(client.get_events(_OVER_MEMORY))  # before this run
+        self._limit = _memory_limit(_workers(client))
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run a function on the worker that has most of its arguments.
@@ -225,24 +281,37 @@ class OnCluster:
             return tuple(sorted(_threads(self._client)))
 
     def _wait(self, future: Any) -> None:
-        """Wait for one result, as long as there are workers."""
-        alone = None  # since when there are no workers
+        """Wait for one result, as long as workers can work."""
+        since: dict[str, float] = {}  # when a problem began
         while True:
             try:
                 with self._client.as_current():
                     self._distributed.wait([future], timeout=_POLL_SECONDS)
                 break
             except TimeoutError:
-                if self._client.status != "running":
-                    raise ClusterError("the connection to the scheduler was lost") from None
-                alone = None if _threads(self._client) else alone or time.monotonic()
-                if alone and time.monotonic() - alone > NO_WORKERS_SECONDS:
-                    raise ClusterError(
-                        f"no worker is left since {NO_WORKERS_SECONDS} s. Start workers, and run "
-                        "the same command with `resume=True`."
-                    ) from None
+                self._check_progress(since)
         if future.status == "error":
             raise future.exception()
+
+    def _check_progress(self, since: dict[str, float]) -> None:
+        """Raise an error if workers cannot work; `since` has the beginning of each problem."""
+        if self._client.status != "running":
+            raise ClusterError("the connection to the scheduler was lost")
+        now, states = time.monotonic(), {worker["status"] for worker in _workers(self._client)}
+        problems = {"none": not states, "paused": states == {"paused"}}
+        for name, is_so in problems.items():
+            since[name] = since.get(name, now) if is_so else now
+        if now - since["none"] > NO_WORKERS_SECONDS:
+            raise ClusterError(
+                f"no worker is left since {NO_WORKERS_SECONDS} s. Start workers, and run the same "
+                "command with `resume=True`."
+            )
+        restarts = len(self._client.get_events(_OVER_MEMORY)) - self._restarts
+        if restarts > MEMORY_RESTARTS or now - since["paused"] > PAUSED_SECONDS:
+            raise OverBudget(
+                f"workers need more memory than they have ({format_size(self._limit)} each). "
+                "Use more workers, or workers with more memory."
+            )
 
     @contextmanager
     def _losses(self) -> Iterator[None]:

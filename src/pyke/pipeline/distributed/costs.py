@@ -17,6 +17,7 @@ from pyke.simulation.anneal import planned_iterations, row_stride
 from pyke.springs.repellers import pool_size
 
 PROGRAM_BYTES = 260_000_000  # of a worker before its first task
+LEAST_BYTES = 1.1 * PROGRAM_BYTES  # no worker can do with less
 TASK_SECONDS = 0.0012  # of the scheduler, per task
 NETWORK = 1_000_000_000  # bytes per second and worker, for exchanges and shared storage
 
@@ -203,6 +204,15 @@ def _simulation(
     return StageCost("simulation", seconds, PROGRAM_BYTES + positions + forces, exchanged)
 
 
+def check_least_memory(memory: int, name: str) -> None:
+    """Raise OverBudget if a worker could not even start; `name` is that of the parameter."""
+    if memory <= LEAST_BYTES:
+        raise OverBudget(
+            f"a worker needs more than {format_size(LEAST_BYTES)}; "
+            f"`{name}` is {format_size(memory)}."
+        )
+
+
 def check_memory(
     plan: ClusterPlan, config: Config, memory: int, name: str = "memory_per_worker"
 ) -> None:
@@ -212,11 +222,7 @@ def check_memory(
     """
     if plan.memory_bytes <= memory:
         return
-    if memory <= 1.1 * PROGRAM_BYTES:
-        raise OverBudget(
-            f"a worker needs at least {format_size(1.1 * PROGRAM_BYTES)}; "
-            f"`{name}` is {format_size(memory)}."
-        )
+    check_least_memory(memory, name)
     workers = plan.workers
     while plan_cluster(plan.counts, config, workers, memory).memory_bytes > memory:
         workers = ceil(1.1 * workers)

@@ -22,6 +22,7 @@ from pyke.pipeline.distributed.costs import (
     TEXT_PER_TRIPLE,
     TRIPLES_PER_TERM,
     Counts,
+    check_least_memory,
     partitions_for,
 )
 from pyke.pipeline.distributed.executor import Executor
@@ -76,6 +77,8 @@ def embed_with(
     """The same with any executor; `check` may refuse the storage."""
     check_settings(config)
     check_base(config)
+    if config.memory is not None:
+        check_least_memory(config.memory, "memory")
     several = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
     given = [os.fspath(one) for one in several]
     documents = find_inputs(given, config.format)

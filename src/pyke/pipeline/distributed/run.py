@@ -17,7 +17,7 @@ from pyke.config import Config
 from pyke.errors import EmptyGraph, UsageError
 from pyke.graph.build import require_ids
 from pyke.graph.graph import Census
-from pyke.pipeline.distributed import dictionary, simulation, springs, triples
+from pyke.pipeline.distributed import dictionary, pairs, simulation, springs, triples
 from pyke.pipeline.distributed.costs import SPRINGS_PER_PAIR, Counts, check_memory, plan_cluster
 from pyke.pipeline.distributed.executor import Executor
 from pyke.pipeline.distributed.job import CPU, PEAK, WRITTEN, Job, Result
@@ -37,7 +37,7 @@ FLOAT = 4  # bytes
 def check_settings(config: Config) -> None:
     """Raise UsageError for settings that need one machine."""
     refused = {
-        "similarity": config.similarity != "context",
+        "similarity": config.similarity not in ("context", "ppmi"),
         "init": config.init == "svd",
         "clusters": config.clusters != 0,
         "literals": config.literals != "",
@@ -202,6 +202,17 @@ class Flow:
 
     def _find_forces(self) -> list[Result]:
         """Springs and repellers of all particles."""
+        job = self._job
+        find = self._find_pairs if job.config.similarity == "ppmi" else self._find_events
+        self.used.pairs = sum(one["pairs"] for one in find())
+        found = self._run(springs.forces, job.partitions, self._particles)
+        row, partitions = FLOAT * job.config.dimensions, sum(one["rows"] > 0 for one in found)
+        self.used.halo_bytes = row * sum(sum(one["sources"]) for one in found)
+        self.used.all_gather_bytes = row * self._particles.size * (partitions - 1)
+        return found
+
+    def _find_events(self) -> list[Result]:
+        """Similarities of terms and contexts."""
         job, roles = self._job, 2 * self.census.predicates
         require_ids(self._terms.size + roles + sum(map(sum, self._contexts)))
         self._particles = layout_of_particles(self._terms, roles, self._contexts, job.partitions)
@@ -213,13 +224,18 @@ class Flow:
             for p in range(job.partitions)
         ]
         self._require_memory()
-        arguments = [(self._terms, self._particles, one) for one in bases]
-        self.used.pairs = sum(one["pairs"] for one in self._run_each(springs.events, arguments))
-        found = self._run(springs.forces, job.partitions, self._particles)
-        row, partitions = FLOAT * job.config.dimensions, sum(one["rows"] > 0 for one in found)
-        self.used.halo_bytes = row * sum(sum(one["sources"]) for one in found)
-        self.used.all_gather_bytes = row * self._particles.size * (partitions - 1)
-        return found
+        return self._run_each(
+            springs.events, [(self._terms, self._particles, one) for one in bases]
+        )
+
+    def _find_pairs(self) -> list[Result]:
+        """Similarities of terms that occur in the same triple."""
+        partitions = self._job.partitions
+        self._particles = self._terms
+        self._require_memory()
+        for task in (pairs.occur, pairs.pair_up):
+            self._run(task, partitions, self._terms)
+        return self._run(pairs.weigh, partitions, self._terms)
 
     def _require_memory(self) -> None:
         """Raise OverBudget if the simulation exceeds the memory of the workers."""

@@ -69,7 +69,7 @@ def events(
         )
         numbers, contexts, values = _find(members, find, 0)
         found.append((ids[numbers], contexts, values))
-    return _pieces(found, particles, job), {"pairs": sum(len(one[0]) for one in found)}
+    return both_ways(found, particles, job), {"pairs": sum(len(one[0]) for one in found)}
 
 
 def _everything(terms: int, contexts: int) -> _kernels.Choice:
@@ -94,7 +94,9 @@ def _find(
     return found.terms[:n] + np.int32(begin), found.contexts[:n], found.values[:n]
 
 
-def _pieces(found: list[tuple[Ids, Ids, Floats]], particles: Layout, job: Job) -> dict[str, Arrays]:
+def both_ways(
+    found: list[tuple[Ids, Ids, Floats]], particles: Layout, job: Job
+) -> dict[str, Arrays]:
     """Both directions of each pair, for the owner of the row."""
     pieces: dict[str, Arrays] = {str(owner): {} for owner in range(job.partitions)}
     for group, (terms, contexts, values) in enumerate(found):
@@ -149,18 +151,20 @@ def forces(job: Job, owner: int, particles: Layout) -> tuple[dict[str, Arrays], 
 
 def _similar(job: Job, owner: int, particles: Layout) -> Matrix:
     """All similarities of the particles of an owner, in the order of one machine."""
-    pieces = list(job.from_all("events", job.partitions, owner))
+    paired = job.config.similarity == "ppmi"
+    stage_name, groups = ("weigh", 1) if paired else ("events", GROUPS)
+    pieces = list(job.from_all(stage_name, job.partitions, owner))
     size = particles.count_of(owner)
     counts = np.zeros(size, np.int64)
     rows = {}
-    for group in range(GROUPS):
+    for group in range(groups):
         for number, piece in enumerate(pieces):
             rows[group, number] = particles.rows_of(piece.pop(f"rows{group}"), owner)
             counts += np.bincount(rows[group, number], minlength=size)
     offsets = np.append(np.int64(0), np.cumsum(counts))
     columns, values = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
     ends = offsets[:-1].copy()
-    for group in range(GROUPS):
+    for group in range(groups):
         for number, piece in enumerate(pieces):
             _selection.fill_rows(
                 rows.pop((group, number)).astype(np.int32),
@@ -168,6 +172,9 @@ def _similar(job: Job, owner: int, particles: Layout) -> Matrix:
                 piece.pop(f"values{group}"),
                 ends, columns, values,
             )  # fmt: skip
+    if paired:  # by ascending id
+        order = np.lexsort((columns, np.repeat(np.arange(size), counts)))
+        columns, values = columns[order], values[order]
     return Matrix(offsets, columns, values)
 
 

@@ -140,15 +140,8 @@ def count(
     mine = np.flatnonzero((predicates >= begin) & (predicates < end))
     occurrences[predicates[mine] - begin] += (totals["triples_of"] + totals["links_of"])[mine]
 
-    others = np.concatenate([terms.owners_of(by_object[2]), terms.owners_of(by_subject[2][linked])])
-    asked = np.concatenate([by_object[0], by_subject[0][linked]]) - begin
-    keys = np.unique(others * (end - begin) + asked)
-    borders = np.searchsorted(keys, np.arange(job.partitions + 1) * (end - begin))
-    pieces: dict[str, Arrays] = {}
-    for other in range(job.partitions):
-        rows = keys[borders[other] : borders[other + 1]] - other * (end - begin)
-        ids = (rows + begin).astype(np.int32)
-        pieces[str(other)] = {"ids": ids, "occurrences": occurrences[rows]}
+    askers, asked = linked_terms(terms, by_subject, by_object)
+    pieces = tell(askers, asked - begin, occurrences, begin, job.partitions)
     pieces[OWN] = dict(zip(COLUMNS, by_object, strict=True)) | {"occurrences": occurrences}
     found = np.flatnonzero(predicates == type_predicate)
     typed = by_object[0][by_object[1] == found[0]] if len(found) else by_object[0][:0]
@@ -157,6 +150,30 @@ def count(
         "classes": len(np.unique(typed)),
         "contexts": [int(contexts) for _, contexts, _ in sizes],
     }
+
+
+def linked_terms(
+    terms: Layout, by_subject: tuple[Ids, Ids, Ids], by_object: tuple[Ids, Ids, Ids]
+) -> tuple[Offsets, Ids]:
+    """The terms of an owner that are linked to others, and the owners of these."""
+    linked = by_subject[2] != LITERAL
+    others = terms.owners_of(by_object[2]), terms.owners_of(by_subject[2][linked])
+    return np.concatenate(others), np.concatenate([by_object[0], by_subject[0][linked]])
+
+
+def tell(
+    askers: Offsets, rows: Ids, occurrences: Offsets, begin: int, partitions: int
+) -> dict[str, Arrays]:
+    """How often terms occur, for the owners who ask; row 0 is the term `begin`."""
+    size = len(occurrences)
+    keys = np.unique(askers * size + rows)
+    borders = np.searchsorted(keys, np.arange(partitions + 1) * size)
+    pieces: dict[str, Arrays] = {}
+    for other in range(partitions):
+        chosen = keys[borders[other] : borders[other + 1]] - other * size
+        ids = (chosen + begin).astype(np.int32)
+        pieces[str(other)] = {"ids": ids, "occurrences": occurrences[chosen]}
+    return pieces
 
 
 def columns_of(job: Job, stage_name: str, owner: int) -> tuple[Ids, Ids, Ids]:
