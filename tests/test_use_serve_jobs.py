@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from pyke.core.progress import Progress
-from pyke.use.serve.jobs import Computing, Job, Lane
+from pyke.errors import NothingToScore
+from pyke.use.serve.jobs import Computing, Impossible, Job, Lane
 
 
 def _until(condition: Callable[[], bool]) -> None:
@@ -60,6 +61,16 @@ def test_a_job_that_waits_too_long_in_the_queue_is_not_started() -> None:
     _until(lane.idle.is_set)
     assert runs == []
     assert first.ready()
+
+
+def test_a_reason_is_a_sentence() -> None:
+    def compute(_: Progress) -> None:
+        raise NothingToScore("no predicate can be completed")
+
+    job = Job("facts", compute, Lane(threading.Event()))
+    assert job.wait(20)
+    with pytest.raises(Impossible, match=r"^No predicate can be completed\.$"):
+        job.result()
 
 
 def test_a_job_without_patience_goes_on_unasked() -> None:

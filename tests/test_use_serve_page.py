@@ -357,8 +357,42 @@ def test_two_embeddings_are_compared_side_by_side(page: Browser) -> None:
     assert page.run("explorer.compare.twin.view === explorer.chart.view")
     _click(page, _element("#selected li button"))
     page.wait("!document.getElementById('panel').hidden")
+    places = page.run(
+        """['head', 'overlay', 'overlay-other', 'panel', 'selected'].map(id => {
+             const {left, right} = document.getElementById(id).getBoundingClientRect();
+             return [left, right]; })"""
+    )
+    (_, head), (one, middle), (other, end), (panel, _), (listed, _) = places
+    assert head <= one < middle == other < end <= panel == listed  # no card covers a map
+    assert end - other == pytest.approx(middle - one)
+    assert _top(page, (panel + 150, 300)) == "panel"
     page.run("document.getElementById('compare').click()")
     page.wait("document.querySelectorAll('#stage canvas').length === 2")
+
+
+def _top(page: Browser, place: tuple[float, float]) -> str:
+    """The id of the card that a person sees at a place."""
+    found: str = page.run(f"document.elementFromPoint({place[0]}, {place[1]}).closest('.card').id")
+    return found
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1300, 1000])
+def test_no_card_covers_another(page: Browser, width: int) -> None:
+    page.resize(width, 800)
+    page.run("location.hash = '1'")
+    page.wait("!document.getElementById('panel').hidden")
+    page.settle()
+    boxes = page.run(
+        """['head', 'legend', 'tools', 'panel'].map(id => {
+             const {left, top, right, bottom} = document.getElementById(id).getBoundingClientRect();
+             return [left, top, right, bottom]; })"""
+    )
+    page.resize(1300, 800)
+    for at, one in enumerate(boxes):
+        for other in boxes[:at]:
+            apart = one[0] >= other[2] or one[1] >= other[3]
+            assert apart or one[2] <= other[0] or one[3] <= other[1], (one, other)
 
 
 @needs_chromium

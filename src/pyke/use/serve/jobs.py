@@ -123,7 +123,7 @@ class Job:
         try:
             self._result = self._compute(self._progress)
         except (NothingToScore, Impossible) as reason:
-            self._problem = str(reason)
+            self._problem = _sentence(str(reason))
         except Interrupted:
             if not self._lane.stopping.is_set():
                 self._forget()
@@ -141,6 +141,11 @@ class Job:
         with self._lane.lock:
             self._progress = _Reported(self._should_stop)
             self._started = False
+
+
+def _sentence(reason: str) -> str:
+    """A reason as the page shows it."""
+    return f"{reason[:1].upper()}{reason[1:].rstrip('.')}."
 
 
 class Lane:

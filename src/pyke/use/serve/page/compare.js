@@ -31,6 +31,7 @@ export class Compare {
       stage.append(...this.nodes, make("div", {id: "divide"}));
       const twin = this.twin = new Chart(...this.nodes);
       twin.view = chart.view;
+      twin.insets = chart.insets;
       twin.hidden = chart.hidden;
       twin.setPoints(there);
       twin.setGroups(chart.groupsOfTerms, chart.legend, chart.colours);
@@ -84,7 +85,7 @@ export class Compare {
     node.replaceChildren(
       make("div", {className: "top"}, make("div", {className: "row"}, make("h2", {text: "Moved most"}),
         make("button", {type: "button", className: "icon", text: "×", "aria-label": "Close", click: () => this.stop()})),
-      make("p", {className: "quiet", text: `${count(common)} terms in both, ${count(only_here)} only here, `
+      make("p", {className: "quiet", text: `Left: this embedding, right: the other one. ${count(common)} terms in both, ${count(only_here)} only here, `
         + `${count(only_there)} only there. Mean movement ${error.toFixed(2)} of the radius. `
         + `Behind each term: its movement, and how many of its ${neighbours} neighbours it kept.`})),
       make("section", {className: "part"}, make("ol", {}, ...rows)));

@@ -27,6 +27,7 @@ chart.insets = () => {
     const lowest = Math.min(...[panel, film, place("legend"), tools].filter(Boolean).map(box => box.top), innerHeight);
     return {left: 8, right: 8, top: place("head").bottom, bottom: innerHeight - lowest};
   }
+  if (compare.twin) return {left: 12, right: 12, top: innerWidth > 1180 ? tools.bottom : 14, bottom: innerWidth > 1180 ? 14 : innerHeight - tools.top};
   return {
     left: place("head").right, right: panel ? innerWidth - panel.left : 14, top: innerWidth > 1180 ? tools.bottom : 14,
     bottom: film ? innerHeight - film.top : innerWidth > 1180 ? 14 : innerHeight - tools.top,
@@ -138,8 +139,8 @@ async function route() {
   document.title = `${clean(loaded.term.name)} · ${state.info?.title ?? "PYKE"}`;
   reselect();
   const row = chart.row(id);
-  const free = chart.insets(), x = row < 0 ? 0 : chart.across(row), y = row < 0 ? 0 : chart.down(row);
-  const seen = x > free.left && x < innerWidth - free.right && y > free.top && y < innerHeight - free.bottom;
+  const free = chart.insets(), {width, height} = chart.size, x = row < 0 ? 0 : chart.across(row), y = row < 0 ? 0 : chart.down(row);
+  const seen = x > free.left && x < width - free.right && y > free.top && y < height - free.bottom;
   if (row >= 0 && !seen) chart.goTo(id, false);
 }
 

@@ -26,7 +26,7 @@ export function start(chart, {open, selected}) {
     tip.replaceChildren(make("b", {text: clean(term.name)}), make("span", {text: types || "no type"}));
     tip.hidden = false;
     const {width, height} = chart.size;
-    tip.style.left = `${Math.max(4, Math.min(x + 14, width - tip.offsetWidth - 8))}px`;
+    tip.style.left = `${overlay.offsetLeft + Math.max(4, Math.min(x + 14, width - tip.offsetWidth - 8))}px`;
     tip.style.top = `${Math.max(4, Math.min(y + 16, height - tip.offsetHeight - 8))}px`;
   }
 
