@@ -140,6 +140,17 @@ def context_similarities(graph: Sequence[Triple]) -> Rows:
     return similarities_of(events(graph), context_particles(graph))
 
 
+def with_type_weight(rows: Rows, weight: float) -> Rows:
+    """σ of terms and contexts of rdf:type times a weight; roles keep σ."""
+
+    def factor(particle: Particle) -> np.float32:
+        return np.float32(weight if particle[:2] == ("context", RDF_TYPE) else 1)
+
+    return {
+        x: {y: sigma * factor(x) * factor(y) for y, sigma in row.items()} for x, row in rows.items()
+    }
+
+
 def similarities_of(
     found: Counter[tuple[Particle, Particle]], particles: Collection[Particle]
 ) -> Rows:

@@ -18,10 +18,11 @@ import pytest
 
 import pyke
 from forge import forge, forge_array
-from graphs import FAMILY, random_graph
+from graphs import FAMILY, TYPE, random_graph
 from pyke.config import Config
 from pyke.core.progress import Progress
 from pyke.errors import (
+    DataError,
     DivergedError,
     EmptyGraph,
     Interrupted,
@@ -101,6 +102,49 @@ def test_an_interrupted_run_resumes_to_the_same_bits(graph: Path, tmp_path: Path
     assert bits(resumed) == bits(whole)
     assert resumed.manifest["history"] == whole.manifest["history"]
     assert not (tmp_path / ".out.pyke").exists()
+
+
+# -- a weight for the springs to the contexts of types -------------------------------------------
+
+
+def test_a_type_weight_changes_the_vectors_but_threads_and_memory_do_not(graph: Path) -> None:
+    made = [pyke.embed(graph, type_weight=8.0, threads=n, memory="2GB") for n in (1, 3)]
+    assert bits(made[0]) == bits(made[1]) == bits(pyke.embed(graph, type_weight=8.0))
+    assert bits(made[0]) != bits(pyke.embed(graph))
+
+
+def test_a_run_with_a_type_weight_resumes_to_the_same_bits(graph: Path, tmp_path: Path) -> None:
+    config = Config(dimensions=8, type_weight=8.0)
+    with pytest.raises(Interrupted):
+        embed_to(tmp_path / "out", graph, config, progress=StopAt(7))
+    resumed = embed_to(tmp_path / "out", graph, config, resume=True)
+    assert bits(resumed) == bits(pyke.embed(graph, dimensions=8, type_weight=8.0))
+
+
+def test_a_type_weight_brings_terms_of_one_class_together(tmp_path: Path) -> None:
+    """Classes and groups of friends are independent: the weight decides which of them counts."""
+    path = tmp_path / "a.nt"
+    lines = [f"<e:{i}> {TYPE} <e:class{i % 2}> .\n" for i in range(60)]
+    lines += [f"<e:{i}> <e:p{p}> <e:group{i // 6}> .\n" for i in range(60) for p in range(3)]
+    path.write_text("".join(lines))
+
+    def alike(weight: float) -> float:
+        """The share of nearest neighbours that are of one's own class."""
+        e = pyke.embed(path, dimensions=8, type_weight=weight)
+        points = np.stack([e[f"e:{i}"] for i in range(60)])
+        distances = np.linalg.norm(points[:, None] - points, axis=2) + 1e9 * np.eye(60)
+        near = np.argsort(distances, axis=1)[:, :5]
+        return float((near % 2 == np.arange(60)[:, None] % 2).mean())
+
+    assert alike(1.0) < 0.7
+    assert alike(30.0) > 0.9
+
+
+def test_a_type_weight_without_types_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "links.nt"
+    path.write_text("<e:a> <e:p> <e:b> .\n<e:c> <e:p> <e:b> .\n")
+    with pytest.raises(DataError, match=r"`type_weight` is 8, but .*links\.nt states no types"):
+        pyke.embed(path, type_weight=8.0)
 
 
 # -- clusters: a first simulation, and a second one with coarse contexts -------------------------

@@ -305,6 +305,7 @@ def test_a_full_disk_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         ("examples/father.ttl", {"clusters": 3}, UsageError, "`clusters=3`"),
         ("examples/father.ttl", {"init": "svd"}, UsageError, "`init='svd'`"),
         ("examples/father.ttl", {"literals": "words"}, UsageError, "`literals='words'`"),
+        ("examples/father.ttl", {"type_weight": 8.0}, UsageError, "`type_weight=8.0`"),
     ],
 )
 def test_what_workers_cannot_do_is_refused(

@@ -19,6 +19,7 @@ from pyke.embedding.embedding import Embedding
 from pyke.errors import DamagedStore, EmptyGraph, OverBudget, SyntaxProblem, UsageError
 from pyke.pipeline import Run, budget
 from pyke.pipeline.update import update
+from pyke.springs import find
 
 Triple = tuple[str, str, str]
 SETTINGS: dict[str, Any] = {"dimensions": 8, "threads": 1, "seed": 3}
@@ -354,6 +355,26 @@ def test_an_embedding_with_ppmi_springs_can_be_updated(tmp_path: Path, newcomers
     after = update(pyke.embed(path, similarity="ppmi", **SETTINGS), newcomers)
     assert "http://e/baker/new" in after
     assert np.isfinite(after.vectors).all()
+
+
+def test_new_terms_are_placed_with_the_type_weight_of_the_embedding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, new = tmp_path / "crafts.nt", tmp_path / "new.nt"
+    path.write_text(crafts(60))
+    person, (one, other, *_) = "http://e/new", CRAFTS
+    new.write_text(
+        f"<{person}> {TYPE} <http://e/{one}> .\n"
+        f"<{person}> <http://e/uses> <http://e/{other}/tool1> .\n"
+    )
+    made = pyke.embed(path, type_weight=8.0, **SETTINGS)
+    after = update(made, new)
+    assert np.array_equal(update(made, new, threads=3).vectors, after.vectors)
+    monkeypatch.setattr(find, "weigh_types", lambda *_: None)
+    unweighted = update(made, new)
+    mean = np.mean([made[f"http://e/{one}/{m}"] for m in range(60)], axis=0)
+    near, far = (np.linalg.norm(e[person] - mean) for e in (after, unweighted))
+    assert near < 0.6 * far
 
 
 def test_new_terms_join_a_cluster(newcomers: Path, tmp_path: Path) -> None:

@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from graphs import GRAPHS, WAYS, as_meant, as_text, graph_of, many, particles_of
+from graphs import GRAPHS, TYPED, WAYS, as_meant, as_text, graph_of, many, particles_of
 from oracle import Triple
 from pyke.config import Config
 from pyke.core.arrays import Matrix
 from pyke.errors import UsageError
+from pyke.graph.graph import NO_CLUSTERS
 from pyke.springs import contexts
+from pyke.springs.find import find_similarities
 from pyke.springs.similarity import registered
 from pyke.springs.similarity import similarity as similarity_named
 from pyke.springs.strongest import springs_around, strongest_springs, symmetric_matrix
@@ -157,3 +159,72 @@ def test_ppmi_similarities_equal_values_computed_by_hand() -> None:
 def test_an_unknown_similarity_is_refused_with_the_known_names() -> None:
     with pytest.raises(UsageError, match="context, ppmi"):
         similarity_named("cosine")
+
+
+# -- a weight for the contexts of types ------------------------------------------------------------
+
+WEIGHTS = st.sampled_from([0.25, 2.0, 8.0])  # powers of two: no rounding
+
+
+@given(triples=GRAPHS, way=st.sampled_from(WAYS), weight=WEIGHTS, threads=st.integers(1, 3))
+@many(400)
+def test_weighted_springs_equal_the_oracle(
+    triples: list[Triple], way: dict[str, Any], weight: float, threads: int
+) -> None:
+    graph = graph_of(as_text(triples + TYPED), **way)
+    truth = oracle.counted(as_meant(triples + TYPED), **way)
+    names = particles_of(graph, truth)
+    rows = oracle.with_type_weight(oracle.context_similarities(truth), weight)
+    expected = {
+        (names.index(x), names.index(y)): float(sigma)
+        for x, row in rows.items()
+        for y, sigma in row.items()
+    }
+    config = Config(type_weight=weight, threads=threads)
+    with patch.object(contexts, "MIN_ROWS", 1):
+        found = entries(symmetric_matrix(find_similarities(graph, config, NO_CLUSTERS)))
+    assert found.keys() == expected.keys()
+    assert list(found.values()) == pytest.approx([expected[pair] for pair in found], rel=1e-6)
+
+
+@given(triples=GRAPHS, k=st.integers(1, 5), weight=WEIGHTS, data=st.data())
+@many(200)
+def test_weighted_springs_around_some_terms_equal_those_of_the_complete_graph(
+    triples: list[Triple], k: int, weight: float, data: st.DataObject
+) -> None:
+    graph = graph_of(as_text(triples + TYPED))
+    config = Config(k=k, threads=2, type_weight=weight)
+    number = len(graph.terms)
+    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=number, max_size=number)), bool)
+    pairs = find_similarities(graph, config, NO_CLUSTERS)
+    expected = entries(strongest_springs(symmetric_matrix(pairs), k))
+    rows = set(np.flatnonzero(chosen).tolist())
+    rows |= {y for x, y in expected if x in rows}
+    around = entries(springs_around(graph, chosen, config))
+    assert {pair: value for pair, value in around.items() if pair[0] in rows} == {
+        pair: value for pair, value in expected.items() if pair[0] in rows
+    }
+
+
+def test_a_graph_without_the_type_predicate_keeps_its_springs() -> None:
+    graph = graph_of(as_text([("e:a", "e:p", "e:c"), ("e:b", "e:p", "e:c")]))
+    plain, weighted = (
+        find_similarities(graph, Config(type_weight=weight), NO_CLUSTERS) for weight in (1.0, 8.0)
+    )
+    assert len(plain.values)
+    assert np.array_equal(plain.values, weighted.values)
+
+
+def test_another_predicate_can_state_the_types() -> None:
+    triples = [("e:a", "e:kind", "e:c"), ("e:b", "e:kind", "e:c"), ("e:a", "e:p", "e:b")]
+    graph = graph_of(as_text(triples))
+    plain = find_similarities(graph, Config(), NO_CLUSTERS)
+    config = Config(type_predicate="e:kind", type_weight=2.0)
+    weighted = find_similarities(graph, config, NO_CLUSTERS)
+    assert sorted(set((weighted.values / plain.values).tolist())) == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("similarity", ["ppmi", "links"])
+def test_a_weight_of_types_needs_contexts(similarity: str) -> None:
+    with pytest.raises(UsageError, match="`type_weight` is 8, which needs context springs"):
+        Config(similarity=similarity, type_weight=8.0)

@@ -60,6 +60,10 @@ class Config:
         45, MODEL, "Springs per particle; the strongest are kept.",
         symbol="K", minimum=1, maximum=10_000,
     )  # fmt: skip
+    type_weight: float = _setting(
+        1.0, MODEL, "Factor for the springs to the contexts of types: more groups terms by class.",
+        minimum=0.001, maximum=1000,
+    )  # fmt: skip
     repellers: int = _setting(
         5, MODEL, "Repelling particles per particle.",
         minimum=0, maximum=10_000, paper=None, paper_text="K",
@@ -149,6 +153,8 @@ class Config:
                 object.__setattr__(self, setting.name, ",".join(given))
         if self.updates == "alternating" and self.similarity == "ppmi":  # known before reading
             raise UsageError("`updates` is 'alternating', but `similarity` 'ppmi' has no contexts")
+        if self.type_weight != 1 and self.similarity != "context":
+            raise UsageError(f"`type_weight` is {self.type_weight:g}, which needs context springs")
         if self.threads == 0:
             object.__setattr__(self, "threads", core_count())
 

@@ -268,6 +268,7 @@ class Run:
     def embed(self, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Embedding:
         """Run all stages, except those whose result is in a checkpoint."""
         held = HeldGraph(checkpoints.load_graph() or self.read(), checkpoints)
+        _require_types(held.graph, self.stages)
         return _embed_graph(held, self.stages, checkpoints)
 
     def embed_in_memory(self) -> Embedding:
@@ -343,6 +344,17 @@ def _require_literals(graph: Graph, stages: Stages) -> None:
         raise DataError(f"`literals` is {wanted!r}, but {where} has no literals. Omit `literals`.")
     if wanted and not len(graph.features):
         stages.progress.note(f"No two terms share a literal (`literals` is {wanted!r}).")
+
+
+def _require_types(graph: Graph, stages: Stages) -> None:
+    """Raise DataError if the settings weigh types and the graph has none."""
+    weight, predicate = stages.config.type_weight, stages.config.type_predicate
+    if weight != 1 and len(graph) and not len(graph.types):
+        where = ", ".join(stages.inputs) or "the graph"
+        raise DataError(
+            f"`type_weight` is {weight:g}, but {where} states no types with <{predicate}>. "
+            "Omit `type_weight`, or set `type_predicate`."
+        )
 
 
 def why_empty(census: Census) -> str:

@@ -104,6 +104,21 @@ def context_roles(graph: Graph) -> Ids:
     return np.concatenate(roles)
 
 
+def weigh_types(graph: Graph, type_predicate: str, weight: float, found: Similarities) -> None:
+    """Multiply σ of terms and contexts of the type predicate by a weight, in place.
+
+    Its roles keep σ: a term that lacks a type would otherwise be far from all that have one.
+    """
+    states_types = graph.predicates == graph.terms.find(type_predicate)
+    if not states_types.any():
+        return
+    chosen = states_types[context_roles(graph) // 2]
+    chosen[: 2 * len(graph.predicates)] = False  # the roles come first
+    weights = np.ones(found.particles, np.float32)
+    weights[len(graph.terms) :][chosen] = weight
+    np.multiply(found.values, weights[found.second], out=found.values)
+
+
 def _choice(chosen: NDArray[np.bool_], contexts: int, k: int) -> _kernels.Choice:
     """The chosen terms, and room for the k strongest other members of each context."""
     members, values = np.empty((contexts, k), np.int32), np.empty((contexts, k), np.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyke.config import Config
 from pyke.core.arrays import Ids
 from pyke.graph.graph import NO_TYPES, Graph
+from pyke.springs.contexts import weigh_types
 from pyke.springs.events import join
 from pyke.springs.groups import class_similarities, group_similarities
 from pyke.springs.literals import literal_similarities
@@ -23,6 +24,8 @@ def find_similarities(
     `types` are pairs of term and class: the classes of other terms are coarse contexts, too.
     """
     parts = [similarity(config.similarity)(graph, config.threads, around)]
+    if config.type_weight != 1:
+        weigh_types(graph, config.type_predicate, config.type_weight, parts[0])
     if len(clusters):
         parts.append(group_similarities(graph, clusters, config.type_predicate, around))
     if len(types):

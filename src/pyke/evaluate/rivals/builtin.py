@@ -17,6 +17,7 @@ from pyke.evaluate.rivals.registry import METHODS, Job, Method
 from pyke.evaluate.rivals.trained import TRAINED, for_all_terms
 from pyke.pipeline import embed_graph
 from pyke.springs.ppmi import ppmi_similarities
+from pyke.springs.similarity import Similarities
 from pyke.springs.strongest import symmetric_matrix
 
 # --------------------------------------------------------------------------------------------------
@@ -52,15 +53,20 @@ def _embed_with(job: Job, preset: str = "default", **changes: Any) -> Floats:
 
 
 def svd(job: Job) -> Floats:
-    """Truncated SVD of the PPMI matrix: left vectors times the roots of the singular values."""
+    """Truncated SVD of the PPMI matrix."""
+    return factorise(ppmi_similarities(job.graph), job.config)
+
+
+def factorise(pairs: Similarities, config: Config) -> Floats:
+    """Left singular vectors of similarities, times the roots of the singular values."""
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import svds
 
-    rows = symmetric_matrix(ppmi_similarities(job.graph))
+    rows = symmetric_matrix(pairs)
     matrix = csr_array((rows.values, rows.columns, rows.offsets), shape=(rows.rows, rows.rows))
-    rank = min(job.config.dimensions, rows.rows - 1)
-    left, weights, _ = svds(matrix, k=rank, rng=np.random.default_rng(job.config.seed))
-    found = np.zeros((rows.rows, job.config.dimensions), np.float32)
+    rank = min(config.dimensions, rows.rows - 1)
+    left, weights, _ = svds(matrix, k=rank, rng=np.random.default_rng(config.seed))
+    found = np.zeros((rows.rows, config.dimensions), np.float32)
     found[:, :rank] = left * np.sqrt(weights)
     return found
 

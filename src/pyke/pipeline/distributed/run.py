@@ -41,6 +41,7 @@ def check_settings(config: Config) -> None:
         "init": config.init == "svd",
         "clusters": config.clusters != 0,
         "literals": config.literals != "",
+        "type_weight": config.type_weight != 1,
     }
     for name, is_refused in refused.items():
         if is_refused:
