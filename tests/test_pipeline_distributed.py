@@ -286,6 +286,18 @@ def test_a_damaged_piece_is_an_error() -> None:
         embed_with(InProcess(), 1, "memory://hurt", inputs, config, progress=_At("springs", damage))
 
 
+def test_nobody_asks_for_an_empty_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    cat_file = type(MEMORY).cat_file
+
+    def like_s3(system: Any, path: str, start: int = 0, end: int = 1, **options: Any) -> Any:
+        """S3 ignores an empty range and sends the whole file."""
+        return cat_file(system, path, *((start, end) if start < end else (0, None)), **options)
+
+    inputs, config = in_memory(crafts()), Config(dimensions=4, threads=1)
+    monkeypatch.setattr(type(MEMORY), "cat_file", like_s3)
+    embed_with(InProcess(), 3, "memory://ranges", inputs, config)
+
+
 def test_a_full_disk_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_space(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -67,9 +67,19 @@ def test_the_command_plans_a_graph_that_nobody_has(pyke: Command) -> None:
     assert shown.returncode == 75
     assert "--memory-per-worker is 64 GB" in shown.stderr
     assert "ids of 64 bits" in shown.stdout
-    found = json.loads(pyke("plan", *size, "--json").stdout)
+    planned = pyke("plan", *size, "--json")
+    assert planned.returncode == 75
+    assert "more than 2,147,483,646 terms and contexts" in planned.stderr
+    found = json.loads(planned.stdout)
     assert found["workers"] == 256
     assert found["seconds"] == pytest.approx(sum(one["seconds"] for one in found["stages"]))
+
+
+def test_more_triples_than_32_bits_can_count_are_planned(pyke: Command) -> None:
+    size = ("--triples", "6e9", "--terms", "3e8", "--workers", "64")
+    planned = pyke("plan", *size, "--memory-per-worker", "64GB", "--json")
+    assert planned.returncode == 0
+    assert not json.loads(planned.stdout)["wide_ids"]
 
 
 def test_the_command_plans_files_for_workers(pyke: Command) -> None:

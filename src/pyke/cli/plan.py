@@ -86,6 +86,7 @@ def plan(
     if workers is None:
         _plan_one_machine(inputs or [], config, as_json)
         return
+    from pyke.graph.build import require_ids
     from pyke.pipeline.distributed.costs import Counts, check_memory, plan_cluster
 
     counts = _counts_of(inputs, config) if inputs else Counts.like_lubm(triples or 0, terms or 0)
@@ -99,6 +100,7 @@ def plan(
         _show_cluster(planned)
     if memory is not None:
         check_memory(planned, config, memory)
+    require_ids(int(counts.particles))
 
 
 def _counts_of(inputs: list[str], config: Config) -> Counts:
@@ -139,8 +141,8 @@ def _show_cluster(planned: ClusterPlan) -> None:
     )
     if planned.wide_ids:
         terminal.say(
-            "This graph needs ids of 64 bits, which the plan counts; this version of PYKE stops at "
-            "2,147,483,646 terms and contexts."
+            "This graph needs ids of 64 bits, which the plan counts. This version of PYKE refuses "
+            "it: it stops at 2,147,483,646 terms and contexts."
         )
 
 

@@ -61,6 +61,7 @@ def local_cluster(workers: int, memory: int | None = None) -> Iterator[Any]:
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.scheduler.work-stealing": False,  # data stay where they are
         "distributed.scheduler.worker-ttl": f"{HUNG_SECONDS} s",
+        "distributed.worker.profile.enabled": False,  # it takes a sample every 10 ms
         # Memory is planned. A worker that Dask pauses would never go on.
         "distributed.worker.memory.target": False,
         "distributed.worker.memory.spill": False,

@@ -43,7 +43,8 @@ def filesystem(url: str) -> tuple[Any, str]:
     except ImportError:
         raise MissingLibrary("fsspec", f"reading {url}", "distributed") from None
     try:
-        system, path = fsspec.core.url_to_fs(url)
+        # Other processes write, too: what a listing showed may not be true any more.
+        system, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
     except (ImportError, ValueError) as error:
         raise UsageError(f"cannot use {url}: {error}") from None
     return system, path
@@ -84,6 +85,8 @@ class Storage:
 
     def read(self, name: str, begin: int, end: int) -> bytearray:
         """The bytes begin … end of a file, or up to its end."""
+        if begin >= end:  # S3 would send the whole file
+            return bytearray()
         with _read_errors(self.place(name)):
             if self._local is not None:
                 with open(self._local / name, "rb") as file:
