@@ -3,6 +3,8 @@
 - 64 connections ask for neighbours and search for 60 seconds, on this computer only. Requests for a
   small file on the same server are the limit that they are compared with.
 - Search among a million names, compared with a loop over Python strings.
+- With `--predictions`: seconds and memory until types and facts are predicted, and how long a
+  search takes meanwhile.
 - The page of wordnet30 in headless Chromium: milliseconds until the first picture, and between two
   pictures while the map moves. Chromium draws without a graphics card there.
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import re
 import subprocess
@@ -153,6 +156,40 @@ def under_load(directory: Path, terms: int, connections: int, seconds: float) ->
     return rows
 
 
+def cpu_seconds(process: int) -> float:
+    """Processor time of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def predictions(directory: Path) -> list[dict[str, Any]]:
+    """What the first prediction of types and of facts costs, and a search at the same time."""
+    from urllib.request import urlopen
+
+    rows = []
+    with server(directory) as (address, process):
+        while not json.loads(wait(address, "/api/info"))["indexed"]:
+            time.sleep(0.2)
+        for kind in ("types", "facts"):
+            began, spent, searches, status = time.monotonic(), cpu_seconds(process), [], 202
+            while status == 202:
+                with urlopen(f"{address}api/{kind}?term=1000") as answer:
+                    status = answer.status
+                at = time.monotonic()
+                urlopen(f"{address}api/search?q=dog").close()
+                searches.append(1000 * (time.monotonic() - at))
+                time.sleep(0.2)
+            rows.append({
+                "prediction": kind,
+                "seconds": time.monotonic() - began,
+                "CPU s": cpu_seconds(process) - spent,
+                "peak MB": peak(process) / 1e6,
+                "search median ms": float(np.median(searches)),
+                "search max ms": max(searches),
+            })  # fmt: skip
+    return rows
+
+
 def search_names() -> dict[str, Any]:
     """Milliseconds of a search among a million names."""
     from pyke.graph.terms import Terms, Texts
@@ -169,15 +206,17 @@ def search_names() -> dict[str, Any]:
     index = SearchIndex(made)
     built = time.monotonic() - began
     index.find("x", 10)
-    times, plain = [], []
+    times, spent, plain = [], [], []
     folded = [f"{label}\t{name}".lower() for label, name in zip(labels, names, strict=True)]
     for query in QUERIES:
-        best = []
+        best, used = [], []
         for _ in range(5):
-            began = time.monotonic()
+            began, before = time.monotonic(), time.thread_time()
             index.find(query, 10)
             best.append(time.monotonic() - began)
+            used.append(time.thread_time() - before)
         times.append(1000 * float(np.median(best)))
+        spent.append(1000 * float(np.median(used)))
         began = time.monotonic()
         sum(query.lower() in one for one in folded)
         plain.append(1000 * (time.monotonic() - began))
@@ -186,6 +225,7 @@ def search_names() -> dict[str, Any]:
         "index s": built,
         "median ms": float(np.median(times)),
         "max ms": max(times),
+        "max CPU ms": max(spent),
         "Python loop, median ms": float(np.median(plain)),
     }
 
@@ -261,6 +301,7 @@ def main() -> None:
     arguments.add_argument("--seconds", type=float, default=60)
     arguments.add_argument("--connections", type=int, default=64)
     arguments.add_argument("--graph", default="wordnet30")
+    arguments.add_argument("--predictions", action="store_true")
     arguments.add_argument("--directory", type=Path, help="an embedding of it, if there is one")
     given = arguments.parse_args()
     seconds = min(max(given.seconds, 1), MAX_SECONDS)
@@ -272,6 +313,7 @@ def main() -> None:
         terms = len(pyke.load(directory))
         rows = under_load(directory, terms, connections, seconds)
         names, seen = search_names(), page(directory)
+        predicted = predictions(directory) if given.predictions else []
     misses = [f"{row['requests']}: {row['5xx']} answers 5xx" for row in rows if row.get("5xx")]
     misses += [f"{row['requests']}: memory grew" for row in rows if row.get("growth", 1) > 1.1]
     misses += ["memory ≥ 1 GB"] * (rows[-1]["peak MB"] >= 1000)
@@ -279,11 +321,13 @@ def main() -> None:
     if seen and seen["first picture ms"] >= 2000:
         misses.append("first picture after 2 s")
     if given.json:
-        finish({}, [*rows, names, seen], misses, True)
+        finish({}, [*rows, names, seen, *predicted], misses, True)
     table(LOAD, rows)
     table(dict.fromkeys(names, ",.1f"), [names])
     if seen:
         table({name: "" if name == "renderer" else ",.0f" for name in seen}, [seen])
+    if predicted:
+        table({name: ",.0f" if name != "prediction" else "" for name in predicted[0]}, predicted)
     finish({}, [], misses, False)
 
 

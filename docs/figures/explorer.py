@@ -72,14 +72,15 @@ def open_page(browser: Any, address: str, theme: str) -> None:
 
 
 def labels(browser: Any) -> None:
-    """Wait until the labels of this view are there."""
-    browser.wait("!explorer.state.labelling")
+    """Wait until the labels and all points of this view are there."""
+    browser.wait("!explorer.state.labelling && explorer.chart.gl.isWhole")
     browser.settle()
 
 
 def keep(browser: Any, name: str) -> None:
     """Write a screenshot with few colours: a page loads it fast."""
     path = HERE / f"explorer-{name}.png"
+    labels(browser)
     browser.screenshot(path)
     picture = Image.open(io.BytesIO(path.read_bytes())).convert("RGB")
     few = picture.quantize(48, kmeans=1, dither=Image.Dither.NONE)

@@ -137,7 +137,10 @@ class Space:
 
     def has(self, subjects: Ids, predicates: Ids) -> NDArray[np.bool_]:
         """Whether each subject has the predicate beside it."""
-        return np.isin(self._key(subjects, predicates), self._subject_keys)
+        keys, known = self._key(subjects, predicates), self._subject_keys
+        at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        found: NDArray[np.bool_] = known[at] == keys
+        return found
 
     @cached_property
     def _subject_keys(self) -> Numbers:
@@ -158,8 +161,11 @@ class Space:
         """The objects of each subject of a predicate (a position in `graph.predicates`)."""
         rows = self.by_predicate.of(predicate)
         rows = rows[self.graph.objects[rows] != LITERAL]
-        pairs = np.column_stack([self.graph.subjects[rows], self.graph.objects[rows]])
-        return TypeTable.of(np.unique(pairs, axis=0))
+        terms = len(self.graph.terms)
+        keys = np.unique(
+            self.graph.subjects[rows].astype(np.int64) * terms + self.graph.objects[rows]
+        )
+        return TypeTable.of(np.column_stack(np.divmod(keys, terms)).astype(np.int32))
 
     def object_voters(self, predicate: int) -> Voters | None:
         """The subjects of a predicate, placed without their objects; None if there is none."""
