@@ -422,6 +422,27 @@ def test_the_layouts_and_themes_change(page: Browser) -> None:
 
 
 @needs_chromium
+def test_who_wants_less_motion_gets_less(page: Browser) -> None:
+    still = [{"name": "prefers-reduced-motion", "value": "reduce"}]
+    page.call("Emulation.setEmulatedMedia", features=still)
+    page.run(
+        "explorer.parts = [];"
+        "explorer.chart.onDraw.push(() => explorer.parts.push(explorer.chart.part))"
+    )
+    page.run("document.querySelector('#layout [value=simulation]').click()")
+    page.wait("explorer.state.shown.layout === 'simulation'")
+    page.settle()
+    assert set(page.run("explorer.parts")) == {1}  # no points on their way
+    page.press("p")
+    page.wait("document.documentElement.dataset.film === 'ready'")
+    page.settle()
+    assert page.run("document.getElementById('play').textContent") == "Play"
+    assert page.run("explorer.physics.frame") == 0
+    page.run("explorer.physics.stop()")
+    page.call("Emulation.setEmulatedMedia", features=[])
+
+
+@needs_chromium
 def test_the_map_moves_with_the_keyboard(page: Browser) -> None:
     page.run("document.getElementById('overlay').focus()")
     before = page.run("({...explorer.chart.view})")

@@ -78,12 +78,16 @@ def labels(browser: Any) -> None:
 
 
 def keep(browser: Any, name: str) -> None:
-    """Write a screenshot with few colours: a page loads it fast."""
+    """Write a screenshot with few colours, those of the legend among them: it loads fast."""
     path = HERE / f"explorer-{name}.png"
     labels(browser)
     browser.screenshot(path)
     picture = Image.open(io.BytesIO(path.read_bytes())).convert("RGB")
-    few = picture.quantize(48, kmeans=1, dither=Image.Dither.NONE)
+    legend = "".join(browser.run("explorer.chart.colours")).replace("#", "")
+    most = picture.quantize(44, kmeans=1, dither=Image.Dither.NONE).getpalette() or []
+    colours = Image.new("P", (1, 1))
+    colours.putpalette([*most[: 3 * 44], *bytes.fromhex(legend)])
+    few = picture.quantize(palette=colours, dither=Image.Dither.NONE)
     few.save(path, optimize=True)
     print(path, path.stat().st_size)  # noqa: T201
 
