@@ -710,8 +710,8 @@ def test_a_graph_that_is_put_on_disk_is_not_in_memory_during_the_simulation(
     alive: list[bool] = []
     read, symmetric = Run.read, strongest.symmetric_matrix
 
-    def watched_read(run: Run) -> Graph:
-        found = read(run)
+    def watched_read(run: Run, **more: Any) -> Graph:
+        found = read(run, **more)
         graphs.append(weakref.ref(found))
         return found
 

@@ -99,6 +99,16 @@ class Collector:
             hashing.rehash(dictionary)
         return dictionary
 
+    def growing(self) -> dict[str, GrowingArray]:
+        """Everything that was collected so far, by name, to be saved or filled again."""
+        own = {name: one for name, one in vars(self).items() if isinstance(one, GrowingArray)}
+        return own | self._features.growing()
+
+    def find_terms_again(self) -> None:
+        """Prepare for the next batch after the arrays have been filled."""
+        self._size[:] = self._hashes.used, self._blob.used
+        self._table = np.empty(0, np.int64)  # the next batch makes it
+
     @property
     def sizes(self) -> dict[str, int]:
         """Counts so far, for the check against the memory limit."""

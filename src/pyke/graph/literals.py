@@ -25,6 +25,10 @@ class FeatureCollector:
         self._number_subjects = GrowingArray(np.int32)
         self._groups, self._values = GrowingArray(np.uint64), GrowingArray(np.float64)
 
+    def growing(self) -> dict[str, GrowingArray]:
+        """Everything that was collected so far, by name."""
+        return dict(vars(self))
+
     @property
     def used(self) -> int:
         """The number of features and numbers so far, including repeated ones."""

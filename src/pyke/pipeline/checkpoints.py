@@ -38,7 +38,9 @@ from pyke.simulation.anneal import Iteration, State, row_stride
 Arrays = dict[str, NDArray[Any]]
 Content = TypeVar("Content")
 VERSION = 1
-GRAPH, CLUSTERS, FORCES, POSITIONS = "graph", "clusters", "springs", "positions"  # directories
+READING = "reading-"  # begins the names of the parts, with a number
+GRAPH, CLUSTERS = "graph", "clusters"  # directories
+FORCES, POSITIONS = "springs", "positions"
 FIRST = "first_"  # begins the names of those of the first simulation
 
 _IDS: Kind = (("<i4",), None)
@@ -106,12 +108,19 @@ class Checkpoints:
         if directory and not resume:
             for name in (*_ARRAYS, FIRST + FORCES, FIRST + POSITIONS):
                 remove(directory / name)
+            self.remove_parts(READING, 0)
 
     def __enter__(self) -> Checkpoints:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._background.wait(silent=error is not None)
+
+    def remove_parts(self, name: str, first: int) -> None:
+        """Remove parts of a checkpoint, from this number."""
+        for path in self._directory.glob(f"{name}[0-9]*") if self._directory else ():
+            if int(path.name.removeprefix(name)) >= first:
+                remove(path)
 
     def before_clusters(self) -> Checkpoints:
         """Checkpoints of the simulation that the clusters come from: forces and positions."""
@@ -136,23 +145,22 @@ class Checkpoints:
     def save_graph(self, graph: Graph, now: bool = False) -> None:
         """Save the graph if a checkpoint is due, or `now`."""
         if GRAPH not in self._saved:
-            self._save(GRAPH, _arrays_of(graph), {"census": asdict(graph.census)}, now)
+            self.save(GRAPH, _arrays_of(graph), {"census": asdict(graph.census)}, now)
 
-    @property
-    def has_graph(self) -> bool:
-        """Whether the graph is saved."""
-        return GRAPH in self._saved
+    def has(self, name: str) -> bool:
+        """Whether a checkpoint is saved."""
+        return name in self._saved
 
     def load_graph(self) -> Graph | None:
         """The saved graph."""
-        return self._load(GRAPH, _graph_of)
+        return self.load(GRAPH, _ARRAYS[GRAPH], _graph_of)
 
     # -- clusters -----------------------------------------------------------------------------
 
     def save_clusters(self, clusters: Ids, now: bool = False) -> None:
         """Save the clusters if a checkpoint is due, or `now`. They end the first simulation."""
         if len(clusters) and CLUSTERS not in self._saved:
-            self._save(CLUSTERS, {"clusters": clusters}, {}, now)
+            self.save(CLUSTERS, {"clusters": clusters}, {}, now)
 
     def load_clusters(self, terms: int) -> Ids | None:
         """The saved clusters of this number of terms."""
@@ -163,14 +171,14 @@ class Checkpoints:
             check_ids(clusters, 0, MAX_CLUSTERS)
             return clusters
 
-        return self._load(CLUSTERS, clusters_of)
+        return self.load(CLUSTERS, _ARRAYS[CLUSTERS], clusters_of)
 
     # -- springs and repellers ----------------------------------------------------------------
 
     def save_forces(self, springs: Matrix, repellers: Repellers, now: bool = False) -> None:
         """Save springs and repellers if a checkpoint is due, or `now`."""
         if self._prefix + FORCES not in self._saved:
-            self._save(self._prefix + FORCES, {**vars(springs), **vars(repellers)}, {}, now)
+            self.save(self._prefix + FORCES, {**vars(springs), **vars(repellers)}, {}, now)
 
     def load_forces(self, terms: int) -> tuple[Matrix, Repellers] | None:
         """The saved springs and repellers of a graph with this number of terms."""
@@ -183,7 +191,7 @@ class Checkpoints:
             check_repellers(repellers, springs.rows)
             return springs, repellers
 
-        return self._load(self._prefix + FORCES, forces_of)
+        return self.load(self._prefix + FORCES, _ARRAYS[FORCES], forces_of)
 
     # -- positions ----------------------------------------------------------------------------
 
@@ -196,7 +204,7 @@ class Checkpoints:
             if isinstance(positions, np.ndarray)
             else _as_file(positions.shape, positions.blocks())
         }
-        self._save(self._prefix + POSITIONS, arrays, {"history": history}, now=True)
+        self.save(self._prefix + POSITIONS, arrays, {"history": history}, now=True)
 
     def load_state(self, particles: int, config: Config) -> State | None:
         """The saved positions of this number of particles."""
@@ -209,18 +217,18 @@ class Checkpoints:
             check_finite(np.array([list(vars(one).values()) for one in history], np.float64))
             return State(positions, history)
 
-        return self._load(self._prefix + POSITIONS, state_of)
+        return self.load(self._prefix + POSITIONS, _ARRAYS[POSITIONS], state_of)
 
     # -----------------------------------------------------------------------------------------
 
-    def _save(
+    def save(
         self, name: str, arrays: Mapping[str, FileContent], extra: dict[str, Any], now: bool
     ) -> None:
         """Save arrays that do not change: `now`, or beside the next stages if it is time to."""
         if self._directory is None or not (now or time.monotonic() - self._last >= self._every):
             return
         self._background.wait()
-        if name in self._saved and not name.endswith(POSITIONS):
+        if name in self._saved and name in (GRAPH, CLUSTERS, self._prefix + FORCES):
             return  # by the thread
         self._last = time.monotonic()
         target, save = self._directory / name, partial(self._write, name, arrays, extra)
@@ -237,6 +245,8 @@ class Checkpoints:
         try:
             write_directory(target, contents, manifest, force=True)
             self._saved.add(name)
+            if name == GRAPH:
+                self.remove_parts(READING, 0)
             if name == CLUSTERS:  # those of the first simulation are not needed any more
                 for other in (FORCES, POSITIONS):
                     remove(target.with_name(FIRST + other))
@@ -245,15 +255,18 @@ class Checkpoints:
                 self._note(f"No checkpoint: {str(error).rstrip('.')}. The run continues.")
             self._note = None  # one warning is enough
 
-    def _load(
-        self, name: str, content_of: Callable[[Arrays, dict[str, Any]], Content]
+    def load(
+        self,
+        name: str,
+        kinds: dict[str, Kind],
+        content_of: Callable[[Arrays, dict[str, Any]], Content],
     ) -> Content | None:
         """A checkpoint of this run, if there is a valid one. One of another run is an error."""
         if self._directory is None or not (self._directory / name / MANIFEST).is_file():
             return None
         path = self._directory / name
         try:
-            arrays, manifest = _read(path, _ARRAYS[name.removeprefix(FIRST)])
+            arrays, manifest = _read(path, kinds)
             if manifest["fingerprint"] == self._fingerprint:
                 content = content_of(arrays, manifest)
                 self._saved.add(name)
@@ -296,15 +309,20 @@ def _read(path: Path, kinds: dict[str, Kind]) -> tuple[Arrays, dict[str, Any]]:
     return arrays, manifest
 
 
-def _graph_of(arrays: Arrays, extra: dict[str, Any]) -> Graph:
-    """The graph in a checkpoint."""
+def census_of(extra: dict[str, Any]) -> Census:
+    """The census in a checkpoint."""
     counts = extra["census"]
     problems = [Problem(str(one["place"]), str(one["message"])) for one in counts.pop("problems")]
     check(all(type(count) is int for count in counts.values()), "counts are not numbers")
+    return Census(**counts, problems=problems)
+
+
+def _graph_of(arrays: Arrays, extra: dict[str, Any]) -> Graph:
+    """The graph in a checkpoint."""
     graph = Graph(
         terms=Terms(arrays.pop("term_blob"), arrays.pop("term_offsets")),
         labels=Texts(arrays.pop("label_blob"), arrays.pop("label_offsets")),
-        census=Census(**counts, problems=problems),
+        census=census_of(extra),
         features=Features(*(arrays.pop(name) for name in _FEATURES)),
         **arrays,
     )

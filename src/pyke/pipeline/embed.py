@@ -18,14 +18,14 @@ from pyke.core.compile import VECTOR_KERNELS, version
 from pyke.core.files import temporary_directory
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
-from pyke.errors import DataError, EmptyGraph, UsageError
-from pyke.graph import build
+from pyke.errors import DataError, EmptyGraph, Interrupted, UsageError
 from pyke.graph.batches import Batch
 from pyke.graph.features import NO_FEATURES, Features
 from pyke.graph.graph import NO_CLUSTERS, NO_TYPES, Census, Graph
 from pyke.pipeline.budget import Holding, holding_of, keeps_graph, sizes_of
 from pyke.pipeline.checkpoints import NO_CHECKPOINTS, Checkpoints
 from pyke.pipeline.held import HeldGraph
+from pyke.pipeline.reading import Reading
 from pyke.pipeline.stages import Stages
 from pyke.read import find, objects, tokenize
 from pyke.read.objects import Inputs, Source
@@ -267,7 +267,9 @@ class Run:
 
     def embed(self, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Embedding:
         """Run all stages, except those whose result is in a checkpoint."""
-        held = HeldGraph(checkpoints.load_graph() or self.read(), checkpoints)
+        graph = checkpoints.load_graph() or self.read(checkpoints=checkpoints)
+        held = HeldGraph(graph, checkpoints)
+        del graph  # the last reference but that of `held`
         _require_types(held.graph, self.stages)
         return _embed_graph(held, self.stages, checkpoints)
 
@@ -278,7 +280,12 @@ class Run:
         with temporary_directory() as directory:
             return self.embed(Checkpoints.not_to_resume(directory))
 
-    def read(self, keep_all_terms: bool = False, known: Features = NO_FEATURES) -> Graph:
+    def read(
+        self,
+        keep_all_terms: bool = False,
+        known: Features = NO_FEATURES,
+        checkpoints: Checkpoints = NO_CHECKPOINTS,
+    ) -> Graph:
         """Read the source into a graph.
 
         Terms that occur in no counted triple are removed, unless `keep_all_terms` is set. `known`
@@ -287,12 +294,15 @@ class Run:
         self.stages.require("reading")
         total, unit = self._amount()
         with self.stages.stage("reading", total, unit):
-            census = Census(files_passed_over=self.passed_over)
-            collector = build.Collector()
-            for batch in self._batches(census):
-                collector.add(batch)
-                self.stages.require("reading", **collector.sizes)
-            graph = collector.finish(self.config, census, keep_all_terms, known)
+            reading = Reading(checkpoints, self.config, Census(files_passed_over=self.passed_over))
+            try:
+                for batch in self._batches(reading):
+                    reading.collector.add(batch)
+                    self.stages.require("reading", **reading.collector.sizes)
+            except Interrupted:
+                reading.save()
+                raise
+            graph = reading.collector.finish(self.config, reading.census, keep_all_terms, known)
         sizes = self.stages.sizes
         kept = {"triples": len(graph), "terms": len(graph.terms)}
         self.stages.sizes = replace(sizes, features=len(graph.features.rows), **kept)
@@ -304,11 +314,14 @@ class Run:
             return self.rows.count, "rows"
         return int(self.share * sum(document.size for document in self.documents)) or None, "bytes"
 
-    def _batches(self, census: Census) -> Iterator[Batch]:
-        progress = self.stages.progress
+    def _batches(self, reading: Reading) -> Iterator[Batch]:
+        config, census, progress = self.config, reading.census, self.stages.progress
         if self.rows:
-            return objects.read_batches(self.rows, self.config, census, progress.advance)
-        return tokenize.read_batches(self.documents, self.config, census, progress, self.share)
+            return objects.read_batches(self.rows, config, census, progress.advance)
+        start, passed = reading.start, reading.passed
+        return tokenize.read_batches(
+            self.documents, config, census, progress, self.share, start, passed
+        )
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything that determines the vectors: program, settings and inputs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyke.core.system import release_free_memory
 from pyke.errors import WriteError
 from pyke.graph.graph import Graph
-from pyke.pipeline.checkpoints import NO_CHECKPOINTS, Checkpoints
+from pyke.pipeline.checkpoints import GRAPH, NO_CHECKPOINTS, Checkpoints
 
 
 class HeldGraph:
@@ -35,6 +35,6 @@ class HeldGraph:
     def put_on_disk(self) -> None:
         """Release the memory of the graph; without a directory for checkpoints it stays."""
         self.save(now=True)
-        if self._checkpoints.has_graph:
+        if self._checkpoints.has(GRAPH):
             self._graph = None
             release_free_memory()

@@ -8,8 +8,8 @@ validated again.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -55,31 +55,58 @@ _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _SLOTS = 1 << 15  # in the hash table of a batch
 
 
+@dataclass(frozen=True)
+class Place:
+    """How far some documents have been read: the end of a block of lines, or of a document."""
+
+    seed: int  # of the hashes
+    document: int = 0
+    text: int = 0  # bytes of the document, decompressed
+    lines: int = 0  # of the document
+    done: int = 0  # bytes of the documents before it, as they are on disk
+
+
 def read_batches(
     documents: Sequence[Document],
     config: Config,
     census: Census,
     progress: Progress,
     share: float = 1.0,
+    start: Place | None = None,
+    passed: Callable[[Place], None] = lambda _: None,
 ) -> Iterator[batches.Batch]:
-    """Statements of all documents, in their order; `share` < 1 reads only the start of each."""
+    """Statements of all documents, in their order; `share` < 1 reads only the start of each.
+
+    `passed` receives the places that have been read, from which another run can start.
+    """
     check_base(config)
-    seed = secrets.randbits(64)
-    done = 0
+    place = start or Place(secrets.randbits(64))
     allowance = new_allowance()
     with ParserProcess(config) as parser:
-        for number, document in enumerate(documents):
+        for number in range(place.document, len(documents)):
+            document = documents[number]
             with Input(document.name, document.compression, allowance) as source:
                 report = reporter(document, config, census)
                 numbered = number if len(documents) > 1 else None
-                reader = _BlockReader(document, numbered, config, seed)
-                blocks = blocks_of(document, source, parser, report)
+                reader = _BlockReader(document, numbered, config, place.seed)
+                blocks = _after(place.text, blocks_of(document, source, parser, report))
                 first = _first_blocks(blocks, source, share)
-                for batch in _batches(reader, first, config.threads, report):
-                    yield batch
-                    progress.advance(done + source.consumed)
-                done += source.consumed
-    census.bytes = done
+                for result in _results(reader, first, config.threads, report, place.lines):
+                    yield from result.batches
+                    if document.syntax.kind == "lines":  # other syntaxes cannot start in the middle
+                        text, lines = place.text + result.size, place.lines + result.lines
+                        passed(place := replace(place, text=text, lines=lines))
+                    progress.advance(place.done + source.consumed)
+                passed(place := Place(place.seed, number + 1, done=place.done + source.consumed))
+    census.bytes = place.done
+
+
+def _after(size: int, blocks: Iterator[Bytes]) -> Iterator[Bytes]:
+    """Blocks without the first `size` bytes, which end with a line."""
+    for block in blocks:
+        if size < len(block):
+            yield block[size:]
+        size = max(0, size - len(block))
 
 
 def check_base(config: Config) -> None:
@@ -106,19 +133,22 @@ def read_blocks(
     `number` is that of the document if there are several. The parts of a document need one seed.
     """
     reader = _BlockReader(document, number, config, seed or secrets.randbits(64))
-    return _batches(reader, blocks, config.threads, report)
+    for result in _results(reader, blocks, config.threads, report):
+        yield from result.batches
 
 
-def _batches(
-    reader: _BlockReader, blocks: Iterator[Bytes], threads: int, report: Report
-) -> Iterator[batches.Batch]:
-    """Batches of all blocks, in order. Reports problems with their line in the document."""
-    lines = 0
+def _results(
+    reader: _BlockReader, blocks: Iterator[Bytes], threads: int, report: Report, lines: int = 0
+) -> Iterator[_BlockResult]:
+    """Results of all blocks, in order. Reports problems with their line in the document.
+
+    `lines` come before the first block.
+    """
     for result in ordered_map(reader.read, read_ahead(blocks), threads, depth=2 * threads + 1):
         for line, message in result.problems:
             report(lines + line, message)
         lines += result.lines
-        yield from result.batches
+        yield result
 
 
 def _first_blocks(blocks: Iterator[Bytes], source: Input, share: float) -> Iterator[Bytes]:
