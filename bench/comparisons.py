@@ -1,4 +1,4 @@
-"""Compare PYKE with all other methods on iswc, codex-m and wikipathways.
+"""Compare PYKE with all other methods on iswc, codex-m and wikipathways, or on LUBM (`lubm`).
 
 Runs `pyke compare` with one thread, as in the paper; it takes two to three hours. `make baselines`
 installs the methods. Rows and pages are stored in --folder, so a stopped run can be resumed.
@@ -9,15 +9,27 @@ from __future__ import annotations
 
 import json
 import subprocess
+from argparse import Namespace
 from pathlib import Path
 
 import common
+from predictors import UNIVERSITIES
 from pyke.evaluate import tables
 from pyke.evaluate.compare import Comparison, Row
 from pyke.use import figures, reports
 
 GRAPHS = ("iswc", "codex-m", "wikipathways")
 MU, MAX_DISTANCE = 10, 0.02
+
+
+def file_of(graph: str, options: Namespace) -> Path:
+    """The file of a graph; LUBM is generated."""
+    if graph != "lubm":
+        return common.graph(options.data, graph)
+    path: Path = options.folder / "lubm.nt"
+    if not path.exists():
+        common.run(common.pyke("lubm", str(UNIVERSITIES), "-o", path))
+    return path
 
 
 def misses_of(comparison: Comparison) -> list[str]:
@@ -74,6 +86,7 @@ def main() -> None:
     parser = common.parser(__doc__)
     parser.add_argument("--graphs", nargs="+", default=list(GRAPHS))
     parser.add_argument("--folder", type=Path, default=common.ROOT / "build" / "comparisons")
+    parser.add_argument("--methods", help="as in `pyke compare` [all]; pyke is always needed")
     parser.add_argument("--time-limit", default="20m", help="maximum time of one embedding [20m]")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -82,9 +95,9 @@ def main() -> None:
     for graph in options.graphs:
         report = options.folder / f"{graph}.html"
         settings = ("--on-error", "skip", "--threads", "1", "--time-limit", options.time_limit)
-        command = common.pyke(
-            "compare", common.graph(options.data, graph), *settings, "--report", report
-        )
+        methods = ("--methods", options.methods) if options.methods else ()
+        path = file_of(graph, options)
+        command = common.pyke("compare", path, *settings, *methods, "--report", report)
         subprocess.run([*command, "--json"], check=True, stdout=subprocess.DEVNULL)
         kept = json.loads(report.with_suffix(".json").read_bytes())
         comparison = Comparison(
