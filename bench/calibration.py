@@ -15,6 +15,7 @@ explain is not a miss. `found` is the share of the withheld types that was predi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -136,6 +137,26 @@ def predict_withheld(
     )
 
 
+def keep(outcome: Outcome, folder: Path | None, name: str) -> Outcome:
+    """Keep an outcome for later runs with the same folder; the outcome itself."""
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+        columns = {field: np.asarray(value).tolist() for field, value in vars(outcome).items()}
+        (folder / f"{name}.json").write_text(json.dumps(columns))
+    return outcome
+
+
+def kept(folder: Path | None, name: str) -> Outcome | None:
+    """What an earlier run kept."""
+    if folder is None or not (folder / f"{name}.json").is_file():
+        return None
+    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
+    columns: dict[str, Any] = {
+        k: np.array(v) if isinstance(v, list) else v for k, v in found.items()
+    }
+    return Outcome(**columns)
+
+
 def are_true(found: Predictions, graph: Graph) -> NDArray[np.bool_]:
     """Which predictions are types in the complete graph, which has the same ids."""
     terms, types = len(graph.terms), graph.types.astype(np.int64)
@@ -193,24 +214,31 @@ def main() -> None:
     parser = common.parser(__doc__)
     parser.add_argument("--graphs", nargs="+", default=list(GRAPHS))
     parser.add_argument("--protocols", nargs="+", default=list(PROTOCOLS), choices=PROTOCOLS)
-    parser.add_argument("--seeds", type=int, default=3, help="splits of each graph [3]")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="splits [0 1 2]")
+    parser.add_argument("--keep", type=Path, help="keep finished measurements in this folder")
     parser.add_argument("--figure", type=Path, help="draw true over stated precision by class")
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
     misses: list[str] = []
     outcomes: dict[tuple[str, str], Outcome] = {}
+    seeds = "-".join(map(str, options.seeds))
     for name in options.graphs:
         config = Config(on_error="skip")
         graph = read(options.data, name)
         for protocol in options.protocols:
-            found = [
-                predict_withheld(graph, replace(config, seed=seed), mask, protocol == "stripped")
-                for seed in range(1 if protocol == "authority" else options.seeds)
-                for mask in choices(graph, protocol, seed)
-            ]
-            if not found:
-                continue
-            outcomes[name, protocol] = sum(found[1:], found[0])
+            outcome = kept(options.keep, f"{name}-{protocol}-{seeds}")
+            if outcome is None:
+                found = [
+                    predict_withheld(
+                        graph, replace(config, seed=seed), mask, protocol == "stripped"
+                    )
+                    for seed in (options.seeds[:1] if protocol == "authority" else options.seeds)
+                    for mask in choices(graph, protocol, seed)
+                ]
+                if not found:
+                    continue
+                outcome = keep(sum(found[1:], found[0]), options.keep, f"{name}-{protocol}-{seeds}")
+            outcomes[name, protocol] = outcome
             more, missed = rows_of(name, protocol, graph, outcomes[name, protocol])
             rows, misses = rows + more, misses + missed
     if options.figure:

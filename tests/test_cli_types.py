@@ -13,6 +13,7 @@ import pytest
 import pyke as package
 from conftest import ROOT, Command
 from graphs import FAMILY, TYPE, partly_typed
+from pyke.cli.predictions import heading
 
 MU = 4
 UNMEASURED = ("--unmeasured",)
@@ -162,6 +163,13 @@ def test_a_report_shows_how_often_predictions_are_right(
     assert pyke("types", out, "--mu", MU, "--report", tmp_path / name).returncode == 0
     report = (tmp_path / name).read_bytes()
     assert report.startswith(b"\x89PNG") or b"How often predictions are correct" in report
+
+
+def test_the_heading_of_an_explanation_cuts_long_labels() -> None:
+    assert heading("Berta", "e:b") == "Berta <e:b>"
+    assert heading(None, "e:b") == "<e:b>"
+    assert heading("é" * 200, "e:b") == f"{'é' * 200} <e:b>"
+    assert heading("é" * 5_000_000, "e:b") == f"{'é' * 199}… <e:b>"
 
 
 def test_a_term_is_explained(pyke: Command, out: Path) -> None:

@@ -27,7 +27,7 @@ from graphs import (
 )
 from oracle import RDF_TYPE, Triple
 from pyke.config import Config
-from pyke.core.arrays import Matrix
+from pyke.core.arrays import Floats, Matrix
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore
 from pyke.graph.changes import remove_triples
@@ -219,6 +219,61 @@ def test_vectors_have_the_dimensions_of_the_embedding(dimensions: int) -> None:
     assert found.vectors.shape[1] == found.places.shape[1] == dimensions
 
 
+def evidence_with(places: Floats, members: Floats, masses: Floats) -> Evidence:
+    """Evidence of nothing but places of contexts, and who they come from."""
+    nothing = np.zeros(0, np.int32)
+    empty = Matrix(np.zeros(1, np.int64), nothing, places[:0, 0])
+    more = (nothing, 6, 6, nothing, empty.offsets, nothing, empty.offsets[:0])
+    return Evidence(places[:0], empty, places, members, masses, *more)
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.integers(0, 8), st.integers(0, 5)), st.sampled_from([0.5, 1.0, 2.0])
+    )
+)
+@many(60)
+def test_a_term_can_be_left_out_of_its_own_contexts(sigma: dict[tuple[int, int], float]) -> None:
+    """The mean of the other members of all contexts; context 5 has too many to leave one out."""
+    vectors = np.random.default_rng(1).normal(size=(9, 2)).astype(np.float32)
+    places, masses = np.zeros((6, 2), np.float32), np.zeros(6, np.float32)
+    for (x, c), weight in sigma.items():
+        places[c] += np.float32(weight) * vectors[x]
+        masses[c] += weight
+    places /= np.maximum(masses, 1e-9)[:, None]
+    masses[5] = np.inf
+    rows = sorted(sigma)
+    owners, contexts = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
+    weights = np.array([sigma[row] for row in rows], np.float32)
+    found = evidence_with(places, vectors, masses).mean_places(
+        owners, contexts.astype(np.int32), weights, 9, np.arange(9, dtype=np.int32)
+    )
+    for x in {x for x, _ in rows}:
+        total, mass = np.zeros(2), 0.0
+        for c in [c for y, c in rows if y == x]:
+            members = {y: sigma[y, c] for y, d in rows if d == c}
+            others = {y: w for y, w in members.items() if y != x or c == 5 or len(members) == 1}
+            for y, w in others.items():
+                total += sigma[x, c] * w / sum(members.values()) * vectors[y]
+                mass += sigma[x, c] * w / sum(members.values())
+        assert found[x] == pytest.approx(total / mass, rel=1e-3, abs=1e-4)
+
+
+def test_contexts_with_as_many_members_as_springs_are_not_placed_again() -> None:
+    """Others may have been left out of these."""
+    text = "".join(f"<e:s{n}> <e:p> <e:o{n % 3}> .\n" for n in range(9))
+    graph = graph_of(text + "".join(f"<e:s{n}> {TYPE} <e:c{n % 2}> .\n" for n in range(9)))
+    for k, expected in ((3, True), (45, False)):
+        found = find_evidence(graph, Config(dimensions=2, k=k), Progress())
+        sizes = np.bincount(found.contexts.columns, minlength=len(found.places))
+        assert np.isinf(found.masses).any() == expected
+        finite = np.isfinite(found.masses)
+        sums = np.bincount(found.contexts.columns, found.contexts.values, len(found.places))
+        if k == 45:
+            assert found.masses[finite] == pytest.approx(sums[finite], rel=1e-5)
+        assert (sizes[~finite] >= k).all() or k == 3
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5), st.sampled_from([0.5, 1.0, 2.0]))),
     st.integers(1, 4),
@@ -230,11 +285,7 @@ def test_means_of_places_equal_plain_loops(
     """Also for owners without contexts, and if owners are taken a few at a time."""
     rows.sort()
     places = np.random.default_rng(1).normal(size=(6, 2)).astype(np.float32)
-    nothing = np.zeros(0, np.int32)
-    empty = Matrix(np.zeros(1, np.int64), nothing, places[:0, 0])
-    made = Evidence(
-        places[:0], empty, places, nothing, 6, 6, nothing, empty.offsets, nothing, empty.offsets[:0]
-    )
+    made = evidence_with(places, places[:0], places[:, 0])
     owners, contexts = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
     sigma = np.array([row[2] for row in rows], np.float32)
     with patch.object(module, "TERMS_AT_ONCE", at_once):

@@ -1,4 +1,4 @@
-"""Shifts of classes in a calibration: the best ones, found in plain loops."""
+"""Shifts and lines of classes in a calibration: the best ones, found in plain loops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from pyke.use.types.calibration import SHIFT_PRIOR, Calibration, Measured, class_shifts
+from pyke.use.types.calibration import (
+    LINE_PRIOR,
+    SHIFT_PRIOR,
+    SLOPE_PRIOR,
+    Calibration,
+    LineCalibration,
+    Measured,
+    class_lines,
+    class_shifts,
+)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -40,3 +49,82 @@ def test_a_bad_class_gets_less_confidence_though_it_has_few_predictions() -> Non
     shifted = Calibration(measured, 10, 20, shifted=True).confidences(*asked)
     assert shifted[1] < plain[1] - 0.2
     assert shifted[0] == pytest.approx(plain[0], abs=0.05)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_line_maximises_the_likelihood_with_its_prior(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    logits, classes = draw.normal(0.5, 2, 90), draw.integers(0, 4, 90)
+    right = draw.random(90) < 1 / (1 + np.exp(-logits / 2))
+
+    def likelihood(class_: int, shift: float, slope: float) -> float:
+        total = -(LINE_PRIOR * shift**2 + SLOPE_PRIOR * (slope - 1) ** 2) / 2
+        for logit, own, is_right in zip(logits, classes, right, strict=True):
+            if own == class_:
+                p = 1 / (1 + math.exp(-(shift + slope * logit)))
+                total += math.log(p if is_right else 1 - p)
+        return total
+
+    found = class_lines(logits, classes, right, 5)
+    assert found[:, 4].tolist() == [0, 1], "a class without predictions has the curve of all"
+    for class_, (shift, slope) in enumerate(found.T[:4].tolist()):
+        best = likelihood(class_, shift, slope)
+        for one, other in ((0.01, 0), (-0.01, 0), (0, 0.01), (0, -0.01)):
+            assert best >= likelihood(class_, shift + one, slope + other)
+
+
+def lines_of(*groups: tuple[int, int, int, int]) -> LineCalibration:
+    """From groups of predictions with half of the votes: class, kind, number and correct ones."""
+    classes, kinds = (np.repeat([g[i] for g in groups], [g[2] for g in groups]) for i in (0, 1))
+    right = np.concatenate([np.arange(made) < correct for _, _, made, correct in groups])
+    number = len(right)
+    return LineCalibration(Measured(np.full(number, 0.5), classes, kinds, right, number, number), 8)
+
+
+def confidence(calibration: LineCalibration, class_: int, kind: int) -> float:
+    asked = np.array([0.5]), np.array([class_]), np.array([kind])
+    return float(calibration.confidences(*asked)[0])
+
+
+def test_classes_and_kinds_that_are_often_wrong_have_less_confidence() -> None:
+    found = lines_of((0, 0, 200, 180), (1, 0, 200, 20), (1, 1, 200, 180))
+    assert confidence(found, 0, 0) == pytest.approx(0.9, abs=0.02)
+    assert confidence(found, 1, 0) == pytest.approx(0.1, abs=0.02)
+    assert confidence(found, 1, 1) == pytest.approx(0.9, abs=0.02)
+    assert confidence(found, 1, 7) == pytest.approx(0.5, abs=0.02), "a kind that is not known"
+    assert confidence(found, 5, 0) == pytest.approx(380 / 600, abs=0.02), "an unknown class"
+
+
+def test_few_predictions_hardly_move_the_curve_and_none_gives_one_half() -> None:
+    found = lines_of((0, 0, 400, 400), (1, 0, 1, 0))
+    assert confidence(found, 0, 0) > 0.99
+    assert confidence(found, 1, 0) > 0.5
+    nothing = np.zeros(0, np.int64)
+    empty = LineCalibration(Measured(np.zeros(0), nothing, nothing, np.zeros(0, bool), 0, 0), 8)
+    assert confidence(empty, 3, 2) == 0.5
+
+
+def test_a_confidence_stays_below_one() -> None:
+    assert confidence(lines_of((0, 0, 100_000, 100_000)), 0, 0) < 1
+
+
+def test_a_line_is_not_misled_by_a_lucky_bin() -> None:
+    """A class is right in 60 % of the cases at any share, but in all six with one share."""
+    draw = np.random.default_rng(0)
+    shares = np.repeat(np.linspace(0.3, 0.9, 20), 6)
+    right = draw.permutation(120) < 72
+    right[60:66] = True
+    others = np.tile(np.linspace(0.3, 0.9, 20), 50)
+    measured = Measured(
+        np.concatenate([shares, others]),
+        np.repeat([1, 0], [120, 1000]),
+        np.zeros(1120, np.int64),
+        np.concatenate([right, draw.random(1000) < 0.6]),
+        1120,
+        1120,
+    )
+    asked = shares[60:61], np.array([1]), np.array([0])
+    counted, by_line = (
+        kind(measured, 8).confidences(*asked)[0] for kind in (Calibration, LineCalibration)
+    )
+    assert abs(by_line - 0.6) < abs(counted - 0.6)

@@ -210,3 +210,11 @@ def test_rows_know_their_classes() -> None:
     truth = TypeTable.of(np.array([(0, 7), (1, 7), (1, 8)], np.int32))
     rows, classes = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1], np.int32)
     assert has_class(truth, rows, classes).tolist() == [True, False, True, True]
+
+
+def test_a_share_never_exceeds_one() -> None:
+    """Twenty times a twentieth is a little more than 1 in binary."""
+    known = TypeTable.of(np.array([[n, 100] for n in range(20)], np.int32))
+    found = vote(np.arange(20, dtype=np.int32)[None, :], known)
+    assert sum([1 / 20] * 20) > 1
+    assert found.shares.tolist() == [1.0]

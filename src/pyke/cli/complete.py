@@ -11,7 +11,7 @@ import typer
 from pyke.cli import predictions, terminal
 from pyke.cli.names import short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
-from pyke.cli.predictions import labels_in, measured, show_neighbours, summary
+from pyke.cli.predictions import heading, labels_in, measured, show_neighbours, summary
 from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _suggest(
     if as_json:
         terminal.print_json(found.as_dict())
         return
-    terminal.say(f"{found.label or ''} <{found.term}>\n".strip())
+    terminal.say(heading(found.label, found.term))
     if not found.predicates:
         terminal.say("No suggestion: its nearest entities have no other predicates.")
         return
@@ -232,7 +232,7 @@ def _explain(
 
 def _show_explanation(found: FactExplanation) -> None:
     names = _names_in(found)
-    terminal.say(f"{found.label or ''} <{found.term}> {names[found.predicate]}\n".strip())
+    terminal.say(f"{heading(found.label, found.term)} {names[found.predicate]}")
     if found.likelihood is not None:
         terminal.say(
             f"{found.likelihood:.1%} of the entities similar to it have {names[found.predicate]}."

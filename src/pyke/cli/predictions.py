@@ -10,6 +10,7 @@ from pyke.cli import terminal
 from pyke.cli.messages import counted
 from pyke.cli.names import context_text
 from pyke.cli.tables import print_table
+from pyke.core.text import cut
 
 if TYPE_CHECKING:
     from pyke.core.progress import Progress
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pyke.use.types.calibration import Like
     from pyke.use.types.explain import Explanation
     from pyke.use.types.predictions import Predictions
+
+MAX_LABEL = 200  # characters in a heading
 
 Found = TypeVar("Found", "Predictions", "Facts")
 
@@ -71,6 +74,11 @@ def summary(found: Predictions | Facts, output: Path | None, noun: str, examined
         return [line]
     without = f"{counted(skipped, noun)} {'was' if skipped == 1 else 'were'} skipped"
     return [line, f"{without}: RDF files cannot name blank nodes or invalid IRIs. Tables can."]
+
+
+def heading(label: str | None, term: str) -> str:
+    """The label and the IRI of an explained term; long labels are cut."""
+    return f"{cut(label or '', MAX_LABEL)} <{term}>".strip()
 
 
 def measured(alike: Sequence[Like], *names: str) -> str:

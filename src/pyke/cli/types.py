@@ -12,7 +12,7 @@ from pyke.cli import predictions, terminal
 from pyke.cli.messages import counted
 from pyke.cli.names import short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
-from pyke.cli.predictions import labels_in, measured, show_neighbours, summary
+from pyke.cli.predictions import heading, labels_in, measured, show_neighbours, summary
 from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _explain(
 
 def _show_explanation(found: Explanation) -> None:
     names = _names_in(found)
-    terminal.say(f"{found.label or ''} <{found.term}>\n".strip())
+    terminal.say(heading(found.label, found.term))
     if not found.votes:
         terminal.say(f"No prediction: {_NO_VOTES.get(found.status, _NO_SHARED_ROLE)}")
         return

@@ -17,7 +17,7 @@ Offsets = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 
-def positions(ids: NDArray[np.integer[Any]], among: Ids) -> Offsets:
+def positions(ids: NDArray[np.integer[Any]], among: NDArray[np.integer[Any]]) -> Offsets:
     """The position of each id in an ascending array, or −1."""
     at = np.minimum(np.searchsorted(among, ids), len(among) - 1)
     return np.where(among[at] == ids, at, -1) if len(among) else at

@@ -43,6 +43,7 @@ CLUSTERS = 1000
 CLASS_WEIGHT = 4  # of contexts of classes, beside those of clusters
 # Once from the simulated positions, and once more from the read-out, which knows the classes.
 ROUNDS = 2
+ROUNDING = 1e-4  # of a sum of weights
 TERMS_AT_ONCE = 1 << 12  # whose contexts are gathered at a time
 
 
@@ -52,7 +53,9 @@ class Evidence:
 
     vectors: Floats  # (terms, dimensions)
     contexts: Matrix  # row x: the strongest contexts of term x, with σ
-    places: Floats  # (contexts, dimensions)
+    places: Floats  # (contexts, dimensions): means of `members` …
+    members: Floats  # … (terms, dimensions), with weights that add up to `masses`: σ of the members
+    masses: Floats  # … or infinite, if only the strongest of its members count
     context_roles: Ids  # the role of each context
     first_coarse: int  # coarse contexts come last: from this one on those of clusters …
     first_class: int  # … and from this one on those of classes
@@ -97,10 +100,19 @@ class Evidence:
         vectors = self.mean_places(owners, contexts[kept], sigma[kept], len(terms))
         return vectors, np.bincount(owners, minlength=len(terms)) > 0
 
-    def mean_places(self, owners: Offsets, contexts: Ids, sigma: Floats, number: int) -> Floats:
+    def mean_places(
+        self,
+        owners: Offsets,
+        contexts: Ids,
+        sigma: Floats,
+        number: int,
+        without: Ids | None = None,
+    ) -> Floats:
         """Weighted mean of the places of some contexts for each of `number` owners.
 
-        `owners` is ascending. Owners without contexts get zeros.
+        `owners` is ascending. Owners without contexts get zeros. `without` has a term for each
+        owner, or −1: it does not count among the members of the contexts, unless it is the only
+        one. With many members, it hardly does anyway.
         """
         found = np.zeros((number, self.places.shape[1]), np.float32)
         borders = np.searchsorted(owners, np.arange(0, number + TERMS_AT_ONCE, TERMS_AT_ONCE))
@@ -109,7 +121,14 @@ class Evidence:
                 continue
             weights = sigma[begin:end, None].astype(np.float64)
             starts = np.flatnonzero(np.diff(owners[begin:end], prepend=-1))
-            total = np.add.reduceat(weights * self.places[contexts[begin:end]], starts)
+            places = weights * self.places[contexts[begin:end]]
+            if without is not None:
+                terms = without[owners[begin:end], None]
+                part = weights / self.masses[contexts[begin:end], None]
+                part = np.where((terms >= 0) & (part < 1 - ROUNDING), part, 0) * weights
+                places -= part * self.members[terms[:, 0]]
+                weights = weights - part
+            total = np.add.reduceat(places, starts)
             found[owners[begin:end][starts]] = total / np.add.reduceat(weights, starts)
         return found
 
@@ -198,6 +217,7 @@ def read_out(
     positions[:terms] = vectors
     is_term = np.arange(springs.rows) < terms
     for _ in range(rounds):
+        members = positions[:terms].copy()
         place_at_weighted_mean(springs, positions, is_term.copy(), config.threads)
         positions[:terms] = 0
         place_at_weighted_mean(springs, positions, ~is_term, config.threads)
@@ -210,9 +230,20 @@ def read_out(
             springs.values[:size],
         ),
         positions[terms:],
+        members,
+        _masses(springs, terms, config.k),
         np.concatenate(roles),
         first_coarse,
         first_class,
         graph.predicates,
         *role_counts_by_term(graph, config.type_predicate),
     )
+
+
+def _masses(springs: Matrix, terms: int, k: int) -> Floats:
+    """The sum of σ of each context; infinite if it has k members: then it may have lost others."""
+    offsets = springs.offsets[terms:]
+    sizes = np.diff(offsets)
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    sums = np.bincount(owners, springs.values[offsets[0] : offsets[-1]], len(sizes))
+    return np.where(sizes < k, sums, np.inf).astype(np.float32)

@@ -132,7 +132,6 @@ class Kinds:
             typed = np.sort(self._rng.choice(typed, CANDIDATES, replace=False))
         self._typed = typed
         keys = _role_set_keys(evidence)
-        self._typed_keys = keys[typed]
         _, self.first, self.of_asked = np.unique(
             keys[asked] * np.uint64(2) + namespaces.are_small(asked),
             return_index=True,
@@ -140,7 +139,7 @@ class Kinds:
         )
         self.sizes = np.bincount(self.of_asked, minlength=len(self.first))
         self.is_measured = np.zeros(len(self.first), bool)
-        self.twins = self._find_twins(keys)
+        self.twins = self._find_twins()
         with_contexts = np.unique(self._kept(evidence, self.twins)[0])
         tried, left = (
             np.bincount(kinds, minlength=len(self.first))
@@ -184,7 +183,7 @@ class Kinds:
             found.append(NotMeasured(size, int(self.asked[at]), roles, False, False))
         return sorted(found, key=lambda one: (-one.terms, one.example))
 
-    def _find_twins(self, keys: NDArray[np.uint64]) -> Twins:
+    def _find_twins(self) -> Twins:
         members = _RoleMembers(self.evidence, self._typed)
         is_small = self.namespaces.are_small(self._typed)
         order = np.argsort(self.of_asked, kind="stable")
@@ -201,8 +200,7 @@ class Kinds:
             share = TWINS * int(self.sizes[kind]) // len(self.asked)
             number = min(len(alike), max(MIN_TWINS, share), left)
             left -= number
-            same = self._typed_keys[alike] == keys[own[0]]
-            chosen = self._choose(alike[same], alike[~same], number)
+            chosen = self._choose(alike, *members.compare(alike, self.roles(kind)), number)
             found.append((self._typed[chosen], self._rng.choice(own, number), kind))
         empty = np.zeros(0, np.int32)
         return Twins(
@@ -213,20 +211,31 @@ class Kinds:
             ),
         )
 
-    def _choose(self, same: Offsets, others: Offsets, number: int) -> Offsets:
-        """Some candidates; those with no other roles first."""
-        first = self._rng.permutation(same)[:number]
-        rest = self._rng.permutation(others)[: number - len(first)]
-        return np.concatenate([first, rest])
+    def _choose(self, alike: Offsets, lacked: Numbers, more: Numbers, number: int) -> Offsets:
+        """Some candidates, by the roles that they lack and that they have besides.
+
+        If enough have all roles, those without other roles come first, then any. Otherwise those
+        that differ in the fewest roles come first.
+        """
+        if np.count_nonzero(lacked == 0) >= number:
+            differences = np.where(lacked == 0, np.minimum(more, 1), 2)
+        else:
+            differences = lacked + more
+        return alike[np.lexsort((self._rng.random(len(alike)), differences))[:number]]
 
     def stripped(self, evidence: Evidence, chosen: NDArray[np.bool_]) -> tuple[Queries, Numbers]:
         """Some twins with as much evidence as their asked terms have, and the kind of each.
 
-        Twins without contexts are left out.
+        A twin itself is a member of its contexts, with all its evidence. So they are placed again
+        without it, if some evidence is set aside. Twins without contexts are left out.
         """
         twins = self.twins.rows(chosen)
         owners, contexts, sigma = self._kept(evidence, twins)
-        vectors = evidence.mean_places(owners, contexts, sigma, len(twins.subjects))
+        offsets = evidence.contexts.offsets
+        had = offsets[1:][twins.subjects] - offsets[:-1][twins.subjects]
+        is_whole = np.bincount(owners, minlength=len(had)) == had
+        without = np.where(is_whole, np.int32(-1), twins.subjects)
+        vectors = evidence.mean_places(owners, contexts, sigma, len(had), without)
         usable = np.unique(owners)
         queries = Queries(vectors[usable], twins.asked[usable], twins.subjects[usable])
         return queries, twins.kinds[usable]
@@ -313,27 +322,27 @@ class _RoleMembers:
         order = np.argsort(roles, kind="stable")
         self._rows = np.repeat(np.arange(len(typed)), sizes)[order]
         self._borders = np.searchsorted(roles[order], np.arange(evidence.number_of_roles + 1))
-        self._typed = len(typed)
+        self._typed, self._numbers = len(typed), sizes
         self._bits: dict[int, NDArray[np.uint8]] = {}
 
     def with_roles(self, roles: Ids) -> Offsets:
-        """Positions of the typed subjects with all these roles.
+        """Positions of the typed subjects with the more frequent half of these roles.
 
-        If these are too few, the rarest roles are ignored, up to half of all: a subject with many
-        roles hardly has an equal.
+        A subject with many roles hardly has an equal. Without roles, there are none.
         """
+        if not len(roles):
+            return np.zeros(0, np.int64)
         sizes = np.diff(self._borders)[roles]
-        enough = np.zeros(0, np.int64)
-        shared: NDArray[np.uint8] | None = None
-        for number, role in enumerate(roles[np.argsort(-sizes, kind="stable")].tolist(), start=1):
-            bits = self._members(role)
-            shared = bits if shared is None else shared & bits
-            found = np.flatnonzero(np.unpackbits(shared, count=self._typed))
-            if len(found) < MIN_ALIKE:
-                break
-            if 2 * number >= len(roles):
-                enough = found
-        return enough
+        frequent = roles[np.argsort(-sizes, kind="stable")[: (len(roles) + 1) // 2]]
+        shared = np.bitwise_and.reduce([self._members(role) for role in frequent.tolist()])
+        return np.flatnonzero(np.unpackbits(shared, count=self._typed))
+
+    def compare(self, chosen: Offsets, roles: Ids) -> tuple[Numbers, Numbers]:
+        """How many of these roles each chosen subject lacks, and how many others it has."""
+        shared = np.zeros(len(chosen), np.int64)
+        for role in roles.tolist():
+            shared += self._members(role)[chosen >> 3] >> (7 - (chosen & 7)).astype(np.uint8) & 1
+        return len(roles) - shared, self._numbers[chosen] - shared
 
     def _members(self, role: int) -> NDArray[np.uint8]:
         if role not in self._bits:

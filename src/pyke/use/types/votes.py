@@ -129,7 +129,7 @@ def vote(ids: Ids, known: TypeTable, weights: NDArray[np.float64] | None = None)
         np.repeat(queries, times) * number + voters.classes, return_inverse=True, return_counts=True
     )
     weight = np.repeat(weights[queries, columns], times)
-    shares = np.bincount(which, weight, len(pairs)).astype(np.float64)
+    shares = np.minimum(np.bincount(which, weight, len(pairs)), 1.0)  # rounding may give more
     return ClassVotes(pairs // number, (pairs % number).astype(np.int32), votes, shares)
 
 
