@@ -422,6 +422,16 @@ def test_the_layouts_and_themes_change(page: Browser) -> None:
 
 
 @needs_chromium
+def test_labels_are_cut_between_words(page: Browser) -> None:
+    short = "import('/static/dom.js').then(dom => dom.shortened({}))"
+    assert (
+        page.run(short.format("'Weaving the Open Linked Data', 24")) == "Weaving the Open Linked…"
+    )
+    assert page.run(short.format("'Weaving the Open Linked Data', 28")).endswith(" Data")
+    assert page.run(short.format("'Donaudampfschifffahrt', 10")) == "Donaudamp…"
+
+
+@needs_chromium
 def test_who_wants_less_motion_gets_less(page: Browser) -> None:
     still = [{"name": "prefers-reduced-motion", "value": "reduce"}]
     page.call("Emulation.setEmulatedMedia", features=still)

@@ -22,8 +22,8 @@ export const clean = text => String(text).replace(HIDDEN, "\u00b7");
 // A text for few pixels, cut after a word if there is one.
 export function shortened(text, letters = 34) {
   if (text.length <= letters) return text;
-  const words = text.slice(0, letters).replace(/[\s,;:(]+\S*$/u, "");
-  return `${words.length > letters / 2 ? words : text.slice(0, letters - 1)}…`;
+  const kept = text.slice(0, letters - 1), words = text[letters - 1] === " " ? kept : kept.replace(/\s+\S*$/u, "");
+  return `${(words.length > letters / 2 ? words : kept).replace(/[\s,;:(]+$/u, "")}…`;
 }
 
 export const count = number => number.toLocaleString("en");
