@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 NAMES = (
-    "house", "startup", "reading", "export", "gather", "memory", "end_to_end", "determinism",
-    "kills", "lubm_speed", "lubm_counts", "lubm_scaling", "scale", "paper_variants", "evaluation",
+    "house", "startup", "reading", "resuming", "export", "gather", "choices", "memory",
+    "end_to_end", "determinism", "kills", "checkpoints", "lubm_speed", "lubm_counts",
+    "lubm_scaling", "scale", "paper_variants", "evaluation",
     "springs", "calibration", "update", "neighbours", "maps", "comparisons", "sources", "fetching",
     "literals", "predictors", "facts", "purity", "starts", "serve", "links", "ceiling",
     "workers", "cost_model",

@@ -11,8 +11,10 @@ by locality (a block shares a pool of repellers) than its arithmetic costs.
 from __future__ import annotations
 
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -80,10 +82,10 @@ class Alternate(Progress):
         self.began = time.perf_counter()
 
 
-def measure(name: str, options: Any) -> list[dict[str, Any]]:
+def measure(name: str, path: Path, options: Any) -> list[dict[str, Any]]:
     """The three rates on a graph."""
     config = Config(on_error="skip", threads=options.threads, max_iterations=options.iterations + 1)
-    task = Run(common.graph(options.data, name), config)
+    task = Run(path, config)
     springs, repellers = find_forces(task.read(), task.stages)
     positions = anneal.random_start(springs.rows, config)
     local = simulated_rows(springs, repellers)
@@ -113,11 +115,17 @@ def measure(name: str, options: Any) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = common.parser(__doc__)
-    parser.add_argument("--graphs", nargs="+", default=["pleiades", "wordnet30"])
+    parser.add_argument("--graphs", nargs="*", default=["pleiades", "wordnet30"])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--iterations", type=int, default=7)
+    parser.add_argument("--lubm", type=int, nargs="*", default=[], metavar="N", help="LUBM(N), too")
     options = parser.parse_args()
-    rows = [row for name in options.graphs for row in measure(name, options)]
+    paths = {name: common.graph(options.data, name) for name in options.graphs}
+    with tempfile.TemporaryDirectory() as folder:
+        for size in options.lubm:
+            path = paths[f"LUBM({size})"] = Path(folder) / f"lubm{size}.nt.gz"
+            common.run(common.pyke("lubm", str(size), "-o", path))
+        rows = [row for name, path in paths.items() for row in measure(name, path, options)]
     misses = [
         f"{row['graph']}: {row['fraction']:.2f} of a random gather, target {MIN_FRACTION}"
         for row in rows

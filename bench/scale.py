@@ -3,14 +3,16 @@
 `--memory` gives budgets; each is a run, and all runs of a size must give the same vectors. With
 `--checkpoints`, each run is repeated without checkpoints, and the difference is their cost. Seconds
 of a machine with other programs say little: CPU seconds are those of all threads. `--refusals`
-measures only how soon a budget is refused that cannot work. Targets: peak memory within the budget
-and within 15 % of the plan, equal vectors, refusals within a CPU second.
+measures only how soon a budget is refused that cannot work. Targets: peak memory within the budget;
+memory and CPU seconds within 15 % of the plan and on a straight line (R² ≥ 0.99); equal vectors;
+refusals within a CPU second.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import Any
 
 import common
 
-MAX_DEVIATION = 0.15
+MAX_DEVIATION, MIN_FIT = 0.15, 0.99
 NEVER = "1000000000"  # seconds between checkpoints
 HOPELESS, OVER_BUDGET = "250MB", 75  # a budget, and its exit code
 
@@ -42,7 +44,7 @@ def rows_of(size: int, memory: str, found: dict[str, Any]) -> list[dict[str, Any
         {
             **shared,
             "stage": stage["name"],
-            "planned s": planned[stage["name"]]["seconds"],
+            "planned CPU s": planned[stage["name"]]["cpu_seconds"],
             "seconds": stage["seconds"],
             "CPU s": stage["cpu_seconds"],
             "planned GB": planned[stage["name"]]["peak_bytes"] / 1e9,
@@ -53,7 +55,7 @@ def rows_of(size: int, memory: str, found: dict[str, Any]) -> list[dict[str, Any
     whole = {
         **shared,
         "stage": "whole run",
-        "planned s": sum(stage["seconds"] for stage in planned.values()),
+        "planned CPU s": found["plan"]["cpu_seconds"],
         "seconds": found["child"].seconds,
         "CPU s": found["child"].cpu_seconds,
         "planned GB": found["plan"]["peak_bytes"] / 1e9,
@@ -88,6 +90,9 @@ def misses_of(rows: list[dict[str, Any]]) -> list[str]:
         deviation = row["GB"] / row["planned GB"] - 1
         if abs(deviation) > MAX_DEVIATION:
             misses.append(f"{name}: memory {deviation:+.0%}")
+        deviation = row["CPU s"] / row["planned CPU s"] - 1
+        if abs(deviation) > MAX_DEVIATION:
+            misses.append(f"{name}: CPU seconds {deviation:+.0%}")
         if row["budget"].endswith("GB") and row["GB"] > float(row["budget"][:-2]):
             misses.append(f"{name}: {row['GB']:.2f} GB exceed the budget")
         if digests.setdefault(row["LUBM"], row["sha256"]) != row["sha256"]:
@@ -95,12 +100,27 @@ def misses_of(rows: list[dict[str, Any]]) -> list[str]:
     return misses
 
 
+def curved(rows: list[dict[str, Any]]) -> list[str]:
+    """Missed targets of the straight lines of CPU seconds and memory over size."""
+    runs = [row for row in rows if row["stage"] == "whole run" and row["budget"] == "none"]
+    if len(runs) < 3:
+        return []
+    sizes = [row["LUBM"] for row in runs]
+    misses = []
+    for column in ("CPU s", "GB"):
+        fit = statistics.correlation(sizes, [row[column] for row in runs]) ** 2
+        print(f"{column}: R² of the straight line {fit:.4f}", file=sys.stderr)
+        if fit < MIN_FIT:
+            misses.append(f"{column}: R² {fit:.3f}")
+    return misses
+
+
 COLUMNS = {
     "LUBM": "",
     "budget": "",
     "stage": "",
-    "planned s": ".1f",
     "seconds": ".1f",
+    "planned CPU s": ".1f",
     "CPU s": ".1f",
     "planned GB": ".2f",
     "GB": ".2f",
@@ -136,7 +156,7 @@ def main() -> None:
                     without = run(path, Path(folder), memory, *more, "--checkpoint-seconds", NEVER)
                     rows += rows_of(size, f"{memory}, no checkpoints", without)
                 print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-    common.finish(COLUMNS, rows, misses_of(rows), options.json)
+    common.finish(COLUMNS, rows, misses_of(rows) + curved(rows), options.json)
 
 
 if __name__ == "__main__":

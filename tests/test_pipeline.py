@@ -202,7 +202,10 @@ def test_forged_clusters_of_a_checkpoint_are_ignored(
     assert bits(resumed) == bits(pyke.embed(graph, dimensions=8, clusters=5))
 
 
-def test_a_plan_with_clusters_estimates_the_counts(graph: Path) -> None:
+def test_a_plan_with_clusters_estimates_the_counts(
+    graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "_probe", lambda *_: 1e-8)
     made, plain = make_plan(graph, Config(clusters=20)), make_plan(graph, Config(clusters=0))
     embedding = pyke.embed(graph, clusters=20)
     assert made.sizes.particles == pytest.approx(embedding.manifest["particles"], rel=0.1)
@@ -567,6 +570,33 @@ def test_a_plan_has_the_counts_of_the_run(graph: Path) -> None:
         "simulation",
         "writing",
     ]
+
+
+def test_a_plan_measures_how_fast_rows_are_gathered(
+    graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "_probe", lambda *_: 1.0)  # CPU second per row
+    slow = make_plan(graph, Config(threads=2))
+    rows = slow.sizes.springs + slow.sizes.particles * Config().repellers
+    simulation = next(stage for stage in slow.stages if stage.name == "simulation")
+    assert simulation.cpu_seconds == pytest.approx(rows * anneal.planned_iterations(Config()))
+    assert simulation.seconds == pytest.approx(simulation.cpu_seconds / 2)
+    assert slow.cpu_seconds == sum(stage.cpu_seconds for stage in slow.stages)
+
+
+@pytest.mark.parametrize("changes", [{}, {"updates": "alternating"}, {"init": "svd"}], ids=str)
+def test_a_few_iterations_of_a_sample_are_measured(graph: Path, changes: dict[str, Any]) -> None:
+    config = Config(dimensions=4, **changes)
+    run = Run(graph, config)
+    measured = plan._probe(*pipeline_embed.find_forces(run.read(), run.stages), config)
+    assert measured
+    assert 0 < measured < 1e-3
+
+
+def test_a_sample_that_diverges_is_not_measured(graph: Path) -> None:
+    config = Config(dimensions=4, mass="unit", omega=1e30)
+    run = Run(graph, config)
+    assert plan._probe(*pipeline_embed.find_forces(run.read(), run.stages), config) is None
 
 
 def test_a_plan_from_a_sample_estimates_the_counts(tmp_path: Path) -> None:

@@ -154,7 +154,12 @@ def _plan_one_machine(inputs: list[str], config: Config, as_json: bool) -> None:
         made = make_plan(inputs, config, progress)
     if as_json:
         terminal.print_json(
-            {**asdict(made), "peak_bytes": made.peak_bytes, "seconds": made.seconds}
+            {
+                **asdict(made),
+                "peak_bytes": made.peak_bytes,
+                "seconds": made.seconds,
+                "cpu_seconds": made.cpu_seconds,
+            }
         )
     else:
         _show(made)
@@ -165,13 +170,17 @@ def _show(made: Plan) -> None:
     from pyke.config import format_size
 
     rows = [
-        (one.name, format_size(one.peak_bytes), format_size(one.disk_bytes), f"{one.seconds:.1f}")
+        (
+            one.name, format_size(one.peak_bytes), format_size(one.disk_bytes),
+            f"{one.seconds:.1f}", f"{one.cpu_seconds:.1f}",
+        )
         for one in made.stages
-    ]
+    ]  # fmt: skip
     disk = format_size(max(one.disk_bytes for one in made.stages))
-    rows.append(("whole run", format_size(made.peak_bytes), disk, f"{made.seconds:.1f}"))
-    columns = ("stage", "peak memory", "disk, at most", "seconds, about")
-    print_table(columns, rows, right=(1, 2, 3))
+    times = f"{made.seconds:.1f}", f"{made.cpu_seconds:.1f}"
+    rows.append(("whole run", format_size(made.peak_bytes), disk, *times))
+    columns = ("stage", "peak memory", "disk, at most", "seconds, about", "CPU seconds")
+    print_table(columns, rows, right=(1, 2, 3, 4))
     sizes = made.sizes
     read = "the whole input" if made.share == 1 else f"the first {made.share:.1%} of the input"
     terminal.say(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pyke.config import Config, format_size
+from pyke.core.arrays import Matrix, Repellers
 from pyke.core.progress import Progress
-from pyke.errors import OverBudget, UsageError
+from pyke.errors import DivergedError, OverBudget, UsageError
 from pyke.graph.build import require_ids
 from pyke.graph.graph import NO_CLUSTERS
 from pyke.pipeline.budget import (
@@ -24,11 +25,14 @@ from pyke.pipeline.budget import (
 from pyke.pipeline.embed import Run, find_clusters, find_forces
 from pyke.read.find import text_bytes
 from pyke.read.objects import Inputs
-from pyke.simulation.anneal import planned_iterations, start_sweeps
+from pyke.simulation.anneal import planned_iterations, simulate, start_sweeps
 
 SAMPLE_BYTES = 1_000_000_000  # of text
-ROWS_PER_SECOND = 25e6  # gathered by one thread of the simulation
-WRITTEN_PER_SECOND = 400e6  # bytes of the output, with checksums
+PROBE_PARTICLES = 2_500_000  # at most, of a sample that a few iterations are measured on
+PROBE_ITERATIONS = 3  # of which the first does not count
+ROW_SECONDS = 1 / 40e6  # of CPU time to gather a row, if it is not measured
+WRITTEN_PER_SECOND = 400e6  # bytes of the output
+WRITTEN_PER_CPU_SECOND = 1e9  # bytes, mostly for checksums
 QUARTERS_FACTOR = 1.8  # an iteration on quarters, compared with one on complete rows
 TRANSFERS = 3  # of each quarter on disk in an iteration: read twice, written once
 SCRATCH_PER_SECOND = 1e9  # bytes
@@ -42,6 +46,7 @@ class StagePlan:
     peak_bytes: int
     disk_bytes: int = 0  # checkpoints, scratch files and output so far, at most
     seconds: float = 0.0
+    cpu_seconds: float = 0.0  # of all threads
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,11 @@ class Plan:
     def seconds(self) -> float:
         """Duration of the run."""
         return sum(stage.seconds for stage in self.stages)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time of the run, of all threads."""
+        return sum(stage.cpu_seconds for stage in self.stages)
 
 
 def make_plan(
@@ -91,39 +101,70 @@ def make_plan(
     share = min(1.0, sample_bytes / max(1, text_bytes(documents)))
     # The sample finds clusters by a simulation of two iterations, which give similar counts.
     unlimited = replace(config, memory=None, energy_release=0.5)
-    sample, read = _sample(Run(inputs, unlimited, progress, share))
+    sample, read, row_seconds = _sample(Run(inputs, unlimited, progress, share))
     sizes = sample.stages.sizes
     if read < total:
-        smaller, smaller_read = _sample(Run(inputs, unlimited, progress, share / 3))
+        smaller, smaller_read, row_seconds = _sample(Run(inputs, unlimited, progress, share / 3))
         if smaller_read < read:
             sizes = sizes.grown(smaller.stages.sizes, read / smaller_read, total / read)
-    seconds: dict[str, float] = defaultdict(float)
+    times: dict[str, tuple[float, float]] = {}
     for stage in sample.stages.finished:
-        seconds[stage.name] += stage.seconds * total / read
-    return _plan(sizes, config, seconds, read / total)
+        seconds, cpu_seconds = times.get(stage.name, (0.0, 0.0))
+        seconds, cpu_seconds = seconds + stage.seconds, cpu_seconds + stage.cpu_seconds
+        times[stage.name] = seconds * total / read, cpu_seconds * total / read
+    times["simulation"] = _simulation_seconds(sizes, config, row_seconds or ROW_SECONDS)
+    output = writing_bytes(sizes, config)
+    times["writing"] = output / WRITTEN_PER_SECOND, output / WRITTEN_PER_CPU_SECOND
+    return _plan(sizes, config, times, read / total)
 
 
-def _sample(run: Run) -> tuple[Run, int]:
-    """The run after it counted its share of the input, and the bytes that it read."""
+def _sample(run: Run) -> tuple[Run, int, float | None]:
+    """The run after it counted its share of the input, the bytes that it read, and `_probe`."""
     graph = run.read()
     clusters = find_clusters(graph, run.stages) if run.config.clusters else NO_CLUSTERS
-    find_forces(graph, run.stages, clusters)
-    return run, graph.census.bytes
+    springs, repellers = find_forces(graph, run.stages, clusters)
+    read = graph.census.bytes
+    del graph
+    small = springs.rows <= PROBE_PARTICLES
+    return run, read, _probe(springs, repellers, run.config) if small else None
 
 
-def _plan(sizes: Sizes, config: Config, measured: Mapping[str, float], share: float) -> Plan:
-    """The plan of all stages; `measured` has the seconds of the stages that ran on the sample.
+class _Clock(Progress):
+    """CPU time at the end of each iteration."""
 
-    With clusters, springs, repellers and simulation have the seconds of both simulations.
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def iteration(self, *_: float) -> None:
+        """Record the time."""
+        self.times.append(time.process_time())
+
+
+def _probe(springs: Matrix, repellers: Repellers, config: Config) -> float | None:
+    """CPU seconds per row that the simulation gathers, measured in a few iterations."""
+    clock = _Clock()
+    settings = replace(
+        config, init="normal", updates="simultaneous", repel_above=0.0, epsilon=0.0,
+        energy_release=0.1, max_iterations=PROBE_ITERATIONS,
+    )  # fmt: skip
+    try:
+        simulate(springs, repellers, settings, clock)
+    except DivergedError:
+        return None
+    rows = len(springs.columns) + int(repellers.counts.sum())
+    return (clock.times[-1] - clock.times[0]) / (len(clock.times) - 1) / max(1, rows)
+
+
+def _plan(
+    sizes: Sizes, config: Config, times: Mapping[str, tuple[float, float]], share: float
+) -> Plan:
+    """The plan of all stages; `times` has the seconds and the CPU seconds of each.
+
+    With clusters, springs, repellers and simulation have those of both simulations.
     """
-    seconds = {
-        **measured,
-        "simulation": _simulation_seconds(sizes, config),
-        "writing": writing_bytes(sizes, config) / WRITTEN_PER_SECOND,
-    }
     disk = disk_bytes(sizes, config)
     stages = tuple(
-        StagePlan(name, needed(sizes, config), disk[name], seconds.get(name, 0.0))
+        StagePlan(name, needed(sizes, config), disk[name], *times.get(name, (0.0, 0.0)))
         for name, needed in STAGE_BYTES.items()
         if name != "clusters" or config.clusters
     )
@@ -131,15 +172,15 @@ def _plan(sizes: Sizes, config: Config, measured: Mapping[str, float], share: fl
     return Plan(sizes, stages, share, least_bytes(sizes, config), holding)
 
 
-def _simulation_seconds(sizes: Sizes, config: Config) -> float:
-    """Seconds of all iterations: rows that are gathered, and quarters that are read and written."""
+def _simulation_seconds(sizes: Sizes, config: Config, row_seconds: float) -> tuple[float, float]:
+    """Seconds and CPU seconds of all iterations: rows that are gathered, and quarters on disk."""
     layout = holding_of(sizes, config).layout
     simulations = 2 if config.clusters else 1
     rounds = simulations * (planned_iterations(config) + start_sweeps(config))
     rows = sizes.springs + sizes.particles * config.repellers
-    gathered = rows / ROWS_PER_SECOND / config.threads * (QUARTERS_FACTOR if layout.quarters else 1)
-    moved = TRANSFERS * scratch_bytes(sizes, config) / SCRATCH_PER_SECOND
-    return rounds * (gathered + moved)
+    gathered = rounds * rows * row_seconds * (QUARTERS_FACTOR if layout.quarters else 1)
+    moved = rounds * TRANSFERS * scratch_bytes(sizes, config) / SCRATCH_PER_SECOND
+    return gathered / config.threads + moved, gathered + moved
 
 
 def check(plan: Plan, config: Config) -> None:
