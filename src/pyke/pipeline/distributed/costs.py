@@ -33,24 +33,25 @@ class Cost:
 
 
 COSTS = {
-    "read": Cost("text_bytes", 7.5e-9, 0.246, 0.14),
-    "merge": Cost("terms", 1.04e-6, 9.0, 362.0),
-    "number": Cost("terms", 3.1e-7, 75.9, 141.0),
-    "resolve": Cost("terms", 2.9e-8, 4.0, 25.0),
-    "send": Cost("triples", 1.0e-7, 12.6, 46.0),
-    "arrange": Cost("triples", 1.7e-7, 26.1, 66.0),
-    "count": Cost("triples", 2.4e-7, 17.6, 99.0),
-    "events": Cost("pairs", 2.3e-7, 24.0, 89.0),
-    "forces": Cost("pairs", 2.9e-7, 16.9, 56.0),
+    "read": Cost("text_bytes", 8.9e-9, 0.245, 0.14),
+    "merge": Cost("terms", 1.98e-6, 9.0, 362.0),
+    "number": Cost("terms", 2.7e-7, 76.6, 141.0),
+    "resolve": Cost("terms", 1.7e-8, 4.0, 25.0),
+    "send": Cost("triples", 9.8e-8, 12.6, 46.0),
+    "arrange": Cost("triples", 2.9e-7, 26.1, 66.0),
+    "count": Cost("triples", 4.8e-7, 18.1, 99.0),
+    "events": Cost("pairs", 2.7e-7, 24.0, 89.0),
+    "forces": Cost("pairs", 4.1e-7, 16.9, 56.0),
 }
-ROW_SECONDS = 4.25e-8  # of the simulation, per row that it gathers
+# CPU seconds of the simulation: per row that it gathers, byte that it receives, and task.
+ROW_SECONDS, HALO_SECONDS, STEP_SECONDS = 4.15e-8, 6.2e-9, 0.0012
 # Rows that the springs of a partition need from others: HALO_FACTOR · rows ** HALO_EXPONENT.
-HALO_FACTOR, HALO_EXPONENT = 22.3, 0.466
+HALO_FACTOR, HALO_EXPONENT = 59.5, 0.409
 
-# Counts of a graph of which only triples and terms are known; those of LUBM(5).
-TEXT_PER_TRIPLE = 262.0
+# Counts of a graph of which only triples and terms are known; those of LUBM(20).
+TEXT_PER_TRIPLE = 264.0
 TRIPLES_PER_TERM = 4.1
-CONTEXTS_PER_TRIPLE = 0.243
+CONTEXTS_PER_TRIPLE = 0.238
 PAIRS_PER_TRIPLE = 2.14
 SPRINGS_PER_PAIR = 1.49
 
@@ -185,21 +186,35 @@ def plan_cluster(
     )
 
 
+def simulation_tasks(partitions: int, needed: float) -> int:
+    """Tasks of an iteration; `needed` are the rows that a partition needs from others."""
+    return partitions * min(partitions - 1, ceil(needed)) + 2 * partitions + 1
+
+
+def simulation_cpu(counts: Counts, config: Config, partitions: int, needed: float) -> float:
+    """CPU seconds of all workers, for all iterations."""
+    gathered = counts.springs + config.repellers * counts.particles
+    received = 4 * config.dimensions * needed * partitions
+    return planned_iterations(config) * (
+        ROW_SECONDS * gathered
+        + HALO_SECONDS * received
+        + STEP_SECONDS * simulation_tasks(partitions, needed)
+    )
+
+
 def _simulation(
     counts: Counts, config: Config, workers: int, partitions: int, network: float
 ) -> StageCost:
-    """All iterations: rows that are gathered, rows that travel, tasks of the scheduler."""
+    """All iterations: what workers compute, what travels, and the tasks of the scheduler."""
     iterations, ids = planned_iterations(config), _id_factor(counts)
     needed = halo_rows(counts, config, partitions)[0]
     halo = needed * partitions / workers
     own, springs = counts.particles / workers, counts.springs / workers
-    gathered = springs + own * config.repellers
     row, stride = 4 * config.dimensions, 4 * row_stride(config.dimensions)
-    tasks = partitions * min(partitions - 1, ceil(needed)) + 2 * partitions + 1
-    per_iteration = ROW_SECONDS * gathered + row * halo / network + TASK_SECONDS * tasks
+    travel = row * halo / network + TASK_SECONDS * simulation_tasks(partitions, needed)
+    seconds = simulation_cpu(counts, config, partitions, needed) / workers + iterations * travel
     positions = own * (2 * stride + 2 * row) + halo * (stride + 2 * row)
     forces = (4 * ids + 4) * springs + (20 + 2 * config.repellers + 4 * ids / 4) * own
-    seconds = iterations * per_iteration
     exchanged = iterations * row * halo * workers
     return StageCost("simulation", seconds, PROGRAM_BYTES + positions + forces, exchanged)
 
