@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from pyke.config import Config
 from pyke.embedding.embedding import Embedding
 from pyke.pipeline.embed import embed_graph
 from pyke.use.serve import explorer as explorers
-from pyke.use.serve import limits
+from pyke.use.serve import limits, predicted
 from pyke.use.serve.api import title
 from pyke.use.serve.application import application
 from pyke.use.serve.explorer import Explorer
@@ -66,6 +67,26 @@ def test_the_title_is_the_name_of_the_file(inputs: list[str], expected: str) -> 
     named = embed_graph(graph_of(crafts()), Config(dimensions=2))
     named.manifest["inputs"] = inputs
     assert title(Explorer(named)) == expected
+
+
+def test_the_first_answer_is_computed_with_the_predictions(
+    embedding: Embedding, ada: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind, name in (("types", "explain_with"), ("facts", "explain_facts_with")):
+        asked: list[int] = []
+        explain = getattr(predicted, name)
+
+        def explained(*given: Any, to: Any = explain, seen: list[int] = asked) -> Any:
+            seen.append(given[2])
+            return to(*given)
+
+        monkeypatch.setattr(predicted, name, explained)
+        explorer = Explorer(embedding)
+        client = Client(application(explorer, Access(8000)))
+        assert client.finished(f"/api/{kind}?term={ada}").status == 200
+        assert asked == [ada, ada]  # in the background, where tables are built, and for the answer
+        explorer.stop()
+        client.close()
 
 
 def test_search_finds_labels_and_shows_types(client: Client, ada: int) -> None:

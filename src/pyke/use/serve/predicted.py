@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from starlette.responses import Response
 
 from pyke.core.progress import Progress
+from pyke.errors import NothingToScore
 from pyke.use.facts.complete import Predictor as FactPredictor
 from pyke.use.facts.complete import prepare as prepare_facts
 from pyke.use.facts.explain import FactExplanation, explain_facts_with
@@ -28,7 +30,10 @@ def types(explorer: Explorer, term: int) -> Response:
     def compute(progress: Progress) -> Predictor:
         if not len(explorer.types):
             raise Impossible("No subject of this graph has a type, so no types can be predicted.")
-        return prepare(explorer.embedding, None, None, False, None, None, progress)
+        made = prepare(explorer.embedding, None, None, False, None, None, progress)
+        with suppress(NothingToScore):  # the first answer builds tables: requests do not wait
+            explain_with(made, explorer.embedding, term, progress)
+        return made
 
     predictor: Predictor = explorer.job("types", compute).result()
     why = explain_with(predictor, explorer.embedding, term, Progress())
@@ -38,10 +43,14 @@ def types(explorer: Explorer, term: int) -> Response:
 def facts(explorer: Explorer, term: int) -> Response:
     """Facts that a term lacks though its like have them, with measured confidence, and why."""
     explorer.check_term(term)
-    predictor: FactPredictor = explorer.job(
-        "facts",
-        lambda progress: prepare_facts(explorer.embedding, None, None, None, None, progress),
-    ).result()
+
+    def compute(progress: Progress) -> FactPredictor:
+        made = prepare_facts(explorer.embedding, None, None, None, None, progress)
+        with suppress(NothingToScore):  # as above
+            explain_facts_with(made, explorer.embedding, term, False, progress)
+        return made
+
+    predictor: FactPredictor = explorer.job("facts", compute).result()
     found = explain_facts_with(predictor, explorer.embedding, term, False, Progress())
     shown = [_fact(explorer, one) for one in found[:MAX_PREDICATES]]
     return json_answer({"term": explorer.named([term])[0], "facts": shown})
