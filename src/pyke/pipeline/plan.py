@@ -30,7 +30,9 @@ from pyke.simulation.anneal import planned_iterations, simulate, start_sweeps
 SAMPLE_BYTES = 1_000_000_000  # of text
 PROBE_PARTICLES = 2_500_000  # at most, of a sample that a few iterations are measured on
 PROBE_ITERATIONS = 3  # of which the first does not count
-ROW_SECONDS = 1 / 40e6  # of CPU time to gather a row, if it is not measured
+# CPU seconds to gather a row and to place a particle at the start, if they are not measured
+ROW_SECONDS, START_SECONDS = 1 / 40e6, 5e-7
+PROGRAM_SECONDS = 1.0  # CPU seconds to load the program and its kernels
 WRITTEN_PER_SECOND = 400e6  # bytes of the output
 WRITTEN_PER_CPU_SECOND = 1e9  # bytes, mostly for checksums
 QUARTERS_FACTOR = 1.8  # an iteration on quarters, compared with one on complete rows
@@ -71,8 +73,8 @@ class Plan:
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU time of the run, of all threads."""
-        return sum(stage.cpu_seconds for stage in self.stages)
+        """CPU time of the run, of all threads, and of loading the program."""
+        return PROGRAM_SECONDS + sum(stage.cpu_seconds for stage in self.stages)
 
 
 def make_plan(
@@ -101,10 +103,10 @@ def make_plan(
     share = min(1.0, sample_bytes / max(1, text_bytes(documents)))
     # The sample finds clusters by a simulation of two iterations, which give similar counts.
     unlimited = replace(config, memory=None, energy_release=0.5)
-    sample, read, row_seconds = _sample(Run(inputs, unlimited, progress, share))
+    sample, read, speed = _sample(Run(inputs, unlimited, progress, share))
     sizes = sample.stages.sizes
     if read < total:
-        smaller, smaller_read, row_seconds = _sample(Run(inputs, unlimited, progress, share / 3))
+        smaller, smaller_read, speed = _sample(Run(inputs, unlimited, progress, share / 3))
         if smaller_read < read:
             sizes = sizes.grown(smaller.stages.sizes, read / smaller_read, total / read)
     times: dict[str, tuple[float, float]] = {}
@@ -112,13 +114,13 @@ def make_plan(
         seconds, cpu_seconds = times.get(stage.name, (0.0, 0.0))
         seconds, cpu_seconds = seconds + stage.seconds, cpu_seconds + stage.cpu_seconds
         times[stage.name] = seconds * total / read, cpu_seconds * total / read
-    times["simulation"] = _simulation_seconds(sizes, config, row_seconds or ROW_SECONDS)
+    times["simulation"] = _simulation_seconds(sizes, config, speed or (ROW_SECONDS, START_SECONDS))
     output = writing_bytes(sizes, config)
     times["writing"] = output / WRITTEN_PER_SECOND, output / WRITTEN_PER_CPU_SECOND
     return _plan(sizes, config, times, read / total)
 
 
-def _sample(run: Run) -> tuple[Run, int, float | None]:
+def _sample(run: Run) -> tuple[Run, int, tuple[float, float] | None]:
     """The run after it counted its share of the input, the bytes that it read, and `_probe`."""
     graph = run.read()
     clusters = find_clusters(graph, run.stages) if run.config.clusters else NO_CLUSTERS
@@ -140,19 +142,25 @@ class _Clock(Progress):
         self.times.append(time.process_time())
 
 
-def _probe(springs: Matrix, repellers: Repellers, config: Config) -> float | None:
-    """CPU seconds per row that the simulation gathers, measured in a few iterations."""
+def _probe(springs: Matrix, repellers: Repellers, config: Config) -> tuple[float, float] | None:
+    """CPU seconds per row that the simulation gathers, and per particle at its start.
+
+    They are measured in a few iterations.
+    """
     clock = _Clock()
     settings = replace(
         config, init="normal", updates="simultaneous", repel_above=0.0, epsilon=0.0,
         energy_release=0.1, max_iterations=PROBE_ITERATIONS,
     )  # fmt: skip
+    began = time.process_time()
     try:
         simulate(springs, repellers, settings, clock)
     except DivergedError:
         return None
+    first, last = clock.times[0], clock.times[-1]
+    iteration = (last - first) / (len(clock.times) - 1)
     rows = len(springs.columns) + int(repellers.counts.sum())
-    return (clock.times[-1] - clock.times[0]) / (len(clock.times) - 1) / max(1, rows)
+    return iteration / max(1, rows), max(0.0, first - began - iteration) / springs.rows
 
 
 def _plan(
@@ -172,13 +180,17 @@ def _plan(
     return Plan(sizes, stages, share, least_bytes(sizes, config), holding)
 
 
-def _simulation_seconds(sizes: Sizes, config: Config, row_seconds: float) -> tuple[float, float]:
-    """Seconds and CPU seconds of all iterations: rows that are gathered, and quarters on disk."""
+def _simulation_seconds(
+    sizes: Sizes, config: Config, speed: tuple[float, float]
+) -> tuple[float, float]:
+    """Seconds and CPU seconds: the start, rows that are gathered, and quarters on disk."""
+    row_seconds, start_seconds = speed
     layout = holding_of(sizes, config).layout
     simulations = 2 if config.clusters else 1
     rounds = simulations * (planned_iterations(config) + start_sweeps(config))
     rows = sizes.springs + sizes.particles * config.repellers
     gathered = rounds * rows * row_seconds * (QUARTERS_FACTOR if layout.quarters else 1)
+    gathered += simulations * sizes.particles * start_seconds
     moved = rounds * TRANSFERS * scratch_bytes(sizes, config) / SCRATCH_PER_SECOND
     return gathered / config.threads + moved, gathered + moved
 
