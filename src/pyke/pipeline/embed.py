@@ -21,7 +21,7 @@ from pyke.embedding.embedding import Embedding
 from pyke.errors import DataError, EmptyGraph, Interrupted, UsageError
 from pyke.graph.batches import Batch
 from pyke.graph.features import NO_FEATURES, Features
-from pyke.graph.graph import NO_CLUSTERS, NO_TYPES, Census, Graph
+from pyke.graph.graph import NO_CLUSTERS, Census, Graph
 from pyke.pipeline.budget import Holding, holding_of, keeps_graph, sizes_of
 from pyke.pipeline.checkpoints import NO_CHECKPOINTS, Checkpoints
 from pyke.pipeline.held import HeldGraph
@@ -74,12 +74,8 @@ def embed(
     return run.embed_in_memory()
 
 
-def embed_graph(
-    graph: Graph, config: Config, progress: Progress | None = None, types: Ids = NO_TYPES
-) -> Embedding:
+def embed_graph(graph: Graph, config: Config, progress: Progress | None = None) -> Embedding:
     """Embed a graph that has been read already.
-
-    `types` are pairs of term and class: the classes of other terms become coarse contexts.
 
     Examples
     --------
@@ -92,14 +88,11 @@ def embed_graph(
     """
     stages = Stages(config, progress)
     stages.sizes = sizes_of(graph)
-    return _embed_graph(HeldGraph(graph), stages, types=types)
+    return _embed_graph(HeldGraph(graph), stages)
 
 
 def _embed_graph(
-    held: HeldGraph,
-    stages: Stages,
-    checkpoints: Checkpoints = NO_CHECKPOINTS,
-    types: Ids = NO_TYPES,
+    held: HeldGraph, stages: Stages, checkpoints: Checkpoints = NO_CHECKPOINTS
 ) -> Embedding:
     """Springs → repellers → simulation → embedding, except stages that checkpoints cover."""
     config = stages.config
@@ -109,7 +102,7 @@ def _embed_graph(
         known = checkpoints.load_clusters(held.terms)
         clusters = _find_clusters(held, stages, checkpoints) if known is None else known
         checkpoints.save_clusters(clusters)
-    made = _simulate("simulation", held, clusters, stages, checkpoints, types)
+    made = _simulate("simulation", held, clusters, stages, checkpoints)
     manifest = {
         "program": __version__,
         "config": config.as_dict(),
@@ -147,17 +140,12 @@ class _Simulated:
 
 
 def _simulate(
-    name: str,
-    held: HeldGraph,
-    clusters: Ids,
-    stages: Stages,
-    checkpoints: Checkpoints,
-    types: Ids = NO_TYPES,
+    name: str, held: HeldGraph, clusters: Ids, stages: Stages, checkpoints: Checkpoints
 ) -> _Simulated:
     """Springs → repellers → simulation."""
     config, terms = stages.config, held.terms
     known = checkpoints.load_forces(terms)
-    springs, repellers = known or find_forces(held.graph, stages, clusters, types, held.put_on_disk)
+    springs, repellers = known or find_forces(held.graph, stages, clusters, held.put_on_disk)
     del known
     particles = springs.rows
     stages.require("simulation", particles=particles, springs=len(springs.columns))
@@ -193,7 +181,6 @@ def find_forces(
     graph: Graph,
     stages: Stages,
     clusters: Ids = NO_CLUSTERS,
-    types: Ids = NO_TYPES,
     put_on_disk: Callable[[], None] | None = None,
 ) -> tuple[Matrix, Repellers]:
     """Springs (who attracts whom, how strongly) and repellers (who repels whom) of a graph.
@@ -209,7 +196,7 @@ def find_forces(
     # The number of pairs is not known yet; there are hardly fewer than triples.
     stages.require("springs", triples=len(graph), terms=len(graph.terms), pairs=len(graph))
     with stages.stage("springs"):
-        pairs = find_similarities(graph, config, clusters, types=types)
+        pairs = find_similarities(graph, config, clusters)
         stages.require("springs", pairs=len(pairs.first), particles=pairs.particles)
         if put_on_disk and not keeps_graph(stages.sizes, config):
             del graph  # the last reference but that of the caller
