@@ -22,9 +22,7 @@ from pyke.use.types.evidence import Typeless
 from pyke.use.types.votes import ClassVotes, TypeTable, Voters
 
 FOLDS = 5
-MAX_MEASURED = (
-    1 << 17
-)  # typed subjects; if there are more, one fold is enough to measure confidence
+MAX_MEASURED = 1 << 17  # typed subjects; of more, one fold is enough to measure confidence
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class Folds:
     def votes(self, terms: Ids, progress: Progress) -> tuple[ClassVotes, Neighbours]:
         """Votes on terms; the neighbours are those of the last fold."""
         folds, parts = self.fold_of(terms), []
-        for fold in np.unique(folds).tolist():
+        for fold in np.unique(folds).tolist() or [-1]:  # also without terms
             voters, at = self.voters_for(fold), np.flatnonzero(folds == fold)
             votes, neighbours = voters.votes(voters.queries(terms[at]), progress)
             parts.append(votes._replace(queries=at[votes.queries]))
