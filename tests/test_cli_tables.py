@@ -55,6 +55,28 @@ def test_an_iri_longer_than_the_terminal_stays_in_one_piece(
     assert len(lines[1]) < 40, "the line below the header is as wide as the terminal at most"
 
 
+def test_if_the_words_of_a_row_do_not_fit_the_last_cell_is_below(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    rows = [("1", "OneVeryLongWord", "AnotherVeryLongWord", "a text of several short words")]
+    lines = printed(capsys, ("n", "name", "types", "exemplar"), rows, right=(0,))
+    assert max(map(len, lines)) <= 40
+    assert lines[3:5] == ["1  OneVeryLongWord  AnotherVeryLongWord", " " * 20 + "a text of several"]
+
+
+def test_a_long_iri_does_not_move_the_others(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    long = "http://example.com/thirty/five/chars"
+    rows = [("0.1", "Anna and Bert", long), ("0.2", "Carl", "http://e.com/carl")]
+    lines = printed(capsys, ("distance", "label", "term"), rows, right=(0,))
+    assert lines[4].strip() == long
+    assert len(lines[4]) == 40
+    assert lines[6] == "          http://e.com/carl"
+
+
 def test_labels_have_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, ("label",), [("\x1b[31mred\r\u009b",)])
     assert lines[2] == "\\u001b[31mred\\u000d\\u009b"

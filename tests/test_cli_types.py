@@ -42,7 +42,7 @@ def test_it_shows_the_measured_precision_the_predictions_and_counts(
     for words in (
         "How often predictions are correct",
         "0.5 and more",
-        "Measured on 51 typed subjects",
+        "Measured 51 times",
         "Predicted types",
         "baker",
         "precision",
@@ -189,7 +189,7 @@ def test_a_term_is_explained(pyke: Command, out: Path) -> None:
 
 def test_an_explanation_says_that_a_term_is_not_measured(pyke: Command, out: Path) -> None:
     run = pyke("types", out, "--mu", "20", "--explain", "http://e/smith/tool1")
-    assert "Too few typed subjects have its predicates" in run.stdout
+    assert "Too few typed subjects with its predicates" in run.stdout
 
 
 def test_types_stated_in_the_graph_are_marked(pyke: Command, out: Path) -> None:

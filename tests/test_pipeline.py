@@ -423,6 +423,23 @@ def test_a_failed_run_leaves_no_files(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["empty.nt"]
 
 
+def test_rows_in_memory_have_no_checkpoint_and_no_advice_to_resume(tmp_path: Path) -> None:
+    rows = np.array([("a", "p", "b"), ("b", "p", "c")])
+    config = Config(dimensions=2, checkpoint_seconds=0)
+    with pytest.raises(Interrupted) as stopped:
+        embed_to(tmp_path / "out", rows, config, progress=StopAt(3))  # type: ignore[arg-type]
+    assert "resume" not in str(stopped.value)
+    assert list(tmp_path.rglob("*positions")) == []
+
+
+def test_a_data_frame_is_embedded_within_a_limit_of_memory(tmp_path: Path) -> None:
+    import pandas as pd
+
+    frame: Any = pd.DataFrame([("a", "p", "b"), ("b", "p", "c")], columns=["s", "p", "o"])
+    made = embed_to(tmp_path / "out", frame, Config(dimensions=2, memory=10**9))
+    assert len(made) == 4
+
+
 def test_standard_input_cannot_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Save the input to a file"):
         embed_to(tmp_path / "out", "-", Config(format="ntriples"), resume=True)
@@ -620,7 +637,7 @@ def test_a_hopeless_limit_is_refused_from_a_small_sample(
     monkeypatch.setattr(refusal, "ABOVE", 100_000)
     monkeypatch.setattr(refusal, "SAMPLE_BYTES", 400_000)
     monkeypatch.setattr(Run, "embed", None)  # the run does not start
-    with pytest.raises(OverBudget, match=r"the run needs about .* MB of memory or more"):
+    with pytest.raises(OverBudget, match=r"the run needs about .* MB of memory, estimated"):
         embed_to(tmp_path / "out", path, Config(memory=80_000_000, format=syntax))
     assert [entry.name for entry in tmp_path.iterdir()] == ["graph.nt"]
 

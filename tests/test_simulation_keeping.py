@@ -13,6 +13,7 @@ from graphs import random_forces
 from pyke.config import Config
 from pyke.core.progress import Progress
 from pyke.errors import DivergedError, Interrupted
+from pyke.simulation import keeping
 from pyke.simulation.anneal import Forces, Result, State, checkpoint_interval, simulate_forces
 from pyke.simulation.layouts import LAYOUTS, ROWS, Layout
 
@@ -109,3 +110,19 @@ def test_checkpoints_are_rarer_the_more_they_cost() -> None:
     assert checkpoint_interval(10, config) == pytest.approx((20 * 86_400) ** 0.5)
     assert checkpoint_interval(1000, config) == 20_000  # 5 % of the time
     assert checkpoint_interval(1000, replace(config, checkpoint_seconds=0)) == 0
+
+
+def test_the_interval_counts_from_the_start_of_a_checkpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    kept: list[int] = []
+    config = replace(CONFIG, checkpoint_seconds=10)
+    state = State(np.zeros((1, 32), np.float32), ())
+    with keeping.Keeping(lambda _: kept.append(int(now[0])), 1, config) as keeper:
+        for second in range(35):
+            now[0] = float(second)
+            keeper.if_due(state)
+            keeper._background.wait()  # the thread reads the clock
+    assert kept == [10, 20, 30]

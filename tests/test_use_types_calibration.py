@@ -268,7 +268,7 @@ def test_the_reliability_table_shows_how_often_predictions_are_correct() -> None
     assert float(filled[1][3]) == pytest.approx(low, abs=0.01)
     assert filled[1][4:] == ["0.599", "0.599"]
     assert table.rows[-1][1:4] == ["0", "–", "–"]
-    assert "Measured on 1,000 typed subjects" in table.note
+    assert "Measured 1,000 times" in table.note
 
 
 def test_the_reliability_table_of_no_predictions_has_no_figures() -> None:

@@ -61,7 +61,7 @@ class Config:
         symbol="K", minimum=1, maximum=10_000,
     )  # fmt: skip
     type_weight: float = _setting(
-        1.0, MODEL, "Factor for the springs to the contexts of types: more groups terms by class.",
+        1.0, MODEL, "Factor for the springs of terms and their types; above 1, classes are denser.",
         minimum=0.001, maximum=1000,
     )  # fmt: skip
     repellers: int = _setting(
@@ -154,7 +154,10 @@ class Config:
         if self.updates == "alternating" and self.similarity == "ppmi":  # known before reading
             raise UsageError("`updates` is 'alternating', but `similarity` 'ppmi' has no contexts")
         if self.type_weight != 1 and self.similarity != "context":
-            raise UsageError(f"`type_weight` is {self.type_weight:g}, which needs context springs")
+            raise UsageError(
+                f"`type_weight` is {self.type_weight:g}, but `similarity` is "
+                f'{self.similarity!r}. Use `similarity="context"`, or omit `type_weight`.'
+            )
         if self.threads == 0:
             object.__setattr__(self, "threads", core_count())
 

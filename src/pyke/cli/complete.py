@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyke.cli import predictions, terminal
+from pyke.cli.messages import counted
 from pyke.cli.names import short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
 from pyke.cli.predictions import heading, labels_in, measured, show_neighbours, summary
@@ -162,7 +163,8 @@ def _print_some(
     if rows:
         print_table(columns, rows[:SHOWN_PREDICATES], right=right, title=title)
     if len(rows) > SHOWN_PREDICATES:
-        terminal.say(f"{len(rows) - SHOWN_PREDICATES:,} more predicates: see --json.\n", dim=True)
+        more = counted(len(rows) - SHOWN_PREDICATES, "more predicate")
+        terminal.say(f"{more}: see --json.\n", dim=True)
 
 
 def _share(value: float | None) -> str:

@@ -72,6 +72,7 @@ class _Layout:
 
     widths: list[int]  # of the columns
     gap: int  # spaces between columns
+    limit: int  # columns of the terminal
     indent: int | None = None  # of the last column, if its cells are on lines of their own
 
     @property
@@ -80,6 +81,14 @@ class _Layout:
         if self.indent is None:
             return _total(self.widths, self.gap)
         return max(_total(self.widths[:-1], self.gap), self.indent + self.widths[-1])
+
+    def below(self, text: str) -> list[str]:
+        """A cell of the last column on lines of its own, further left if it needs the space."""
+        start = self.indent
+        if start is None:
+            start = _total([*self.widths[:-1], 0], self.gap)
+        start = max(0, min(start, self.limit - _longest_word([text])))
+        return [" " * start + line for line in _wrap(text, self.limit - start)]
 
 
 def _layout(
@@ -94,11 +103,7 @@ def _layout(
     whole = [max(pair) for pair in zip(headers, content, strict=True)]
     is_text = words[-1] < content[-1]  # the last column can be wrapped, unlike IRIs
     if len(header) > 1 and not is_text and _total(whole, 1) > limit:
-        others = _layout(header[:-1], [row[:-1] for row in cells], limit)
-        texts = [i for i in range(1, len(header) - 1) if i not in right]
-        below = _total([*others.widths[: texts[-1]], 0], others.gap) if texts else 2
-        last = max(_length(header[-1]), content[-1])
-        return _Layout([*others.widths, last], others.gap, max(0, min(below, limit - last)))
+        return _last_below(header, cells, limit, right)
     smallest = [
         max(word, min(needed, max(MIN_WIDTH, longest)))
         for word, needed, longest in zip(headers, content, words, strict=True)
@@ -108,9 +113,24 @@ def _layout(
         room = [w - s for w, s in zip(widths, smallest, strict=True)]
         widest = max(range(len(widths)), key=lambda i: (room[i] > 0, widths[i]))
         if room[widest] <= 0:
-            break
+            return (
+                _last_below(header, cells, limit, right)
+                if len(header) > 2
+                else _Layout(widths, 1, limit)
+            )
         widths[widest] -= 1
-    return _Layout(widths, 1 if _total(widths, 1) <= limit < _total(widths, 2) else 2)
+    return _Layout(widths, 1 if limit < _total(widths, 2) else 2, limit)
+
+
+def _last_below(
+    header: list[str], cells: list[list[str]], limit: int, right: Collection[int]
+) -> _Layout:
+    """A layout with the cells of the last column on lines of their own."""
+    others = _layout(header[:-1], [row[:-1] for row in cells], limit, right)
+    texts = [i for i in range(1, len(header) - 1) if i not in right]
+    indent = _total([*others.widths[: texts[-1]], 0], others.gap) if texts else 2
+    last = max(_length(text) for text in (header[-1], *(row[-1] for row in cells)))
+    return _Layout([*others.widths, min(last, limit - indent)], others.gap, limit, indent)
 
 
 def _total(widths: list[int], gap: int) -> int:
@@ -138,10 +158,11 @@ def _lines(
     widths, gap = layout.widths, layout.gap
     if layout.indent is not None or _longest_word([row[-1]]) > widths[-1]:
         *others, last = row
-        styled = typer.style(last, bold=True) if len(others) in bold and last else last
-        below = " " * (layout.indent or 0) + styled
-        above = _lines(others, _Layout(widths[:-1], gap), right, bold) if others else []
-        return [*above, below] if last else above
+        below = layout.below(last) if last else []
+        if len(others) in bold:
+            below = [typer.style(line, bold=True) for line in below]
+        above = _Layout(widths[:-1], gap, layout.limit)
+        return [*(_lines(others, above, right, bold) if others else []), *below]
     wrapped = [_wrap(text, size) for text, size in zip(row, widths, strict=True)]
     lines = []
     for number in range(max(map(len, wrapped))):

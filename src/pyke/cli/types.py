@@ -236,7 +236,7 @@ _NO_SHARED_ROLE = "none of its nearest neighbours shares a predicate with it."
 _NO_VOTES = {"no evidence": "only its types are known, or what it has in common with all terms."}
 _NOT_MEASURED = {
     "new namespace": "Hardly any entity of its namespace has a type",
-    "no twins": "Too few typed subjects have its predicates",
+    "no twins": "Too few typed subjects with its predicates are in namespaces as large as its own",
 }
 
 

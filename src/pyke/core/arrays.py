@@ -99,10 +99,6 @@ class GrowingArray:
         """The used rows, until the array grows."""
         return self.array[: self.used]
 
-    def fill(self, rows: NDArray[Any]) -> None:
-        """Replace all rows; the array belongs to this object afterwards."""
-        self.array, self.used = rows, len(rows)
-
     def finish(self) -> NDArray[Any]:
         """The used rows; the object is empty afterwards."""
         array, self.array = self.array, np.empty((0, *self._shape), self.array.dtype)

@@ -49,7 +49,8 @@ def embed_to(
     from pyke.pipeline.embed import Run
 
     run = Run(inputs, config, progress)
-    if resume and (run.rows or any(document.name == "-" for document in run.documents)):
+    can_resume = not (run.rows or any(document.name == "-" for document in run.documents))
+    if resume and not can_resume:
         raise UsageError(
             "`resume=True` needs files as inputs, to check that they are unchanged. "
             "Save the input to a file first"
@@ -61,13 +62,16 @@ def embed_to(
             return finished
         files.check_output_directory(target, force)
     with files.work_directory(target) as work:
-        if not resume and any(work.glob("*positions")):
+        if not resume and any((*work.glob("*positions"), *work.glob("reading-*"))):
             note("Discarded the checkpoint of an earlier run. `resume=True` continues from one.")
         try:
             every = config.checkpoint_seconds
             with Checkpoints(work, fingerprint, every, resume, note) as checkpoints:
+                checkpoints.can_resume &= can_resume
                 embedding = run.embed(checkpoints)
         except Interrupted as stopped:
+            if not can_resume:
+                raise
             advice = "Run the same command with `resume=True` to continue from the last checkpoint."
             raise Interrupted(stopped.signal_number, advice) from None
         embedding.manifest["fingerprint"] = fingerprint

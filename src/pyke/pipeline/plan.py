@@ -106,14 +106,17 @@ def make_plan(
     sample, read, speed = _sample(Run(inputs, unlimited, progress, share))
     sizes = sample.stages.sizes
     if read < total:
-        smaller, smaller_read, speed = _sample(Run(inputs, unlimited, progress, share / 3))
+        smaller, smaller_read, its_speed = _sample(Run(inputs, unlimited, progress, share / 3))
+        speed = speed or its_speed
         if smaller_read < read:
             sizes = sizes.grown(smaller.stages.sizes, read / smaller_read, total / read)
     times: dict[str, tuple[float, float]] = {}
     for stage in sample.stages.finished:
         seconds, cpu_seconds = times.get(stage.name, (0.0, 0.0))
-        seconds, cpu_seconds = seconds + stage.seconds, cpu_seconds + stage.cpu_seconds
-        times[stage.name] = seconds * total / read, cpu_seconds * total / read
+        times[stage.name] = (
+            seconds + stage.seconds * total / read,
+            cpu_seconds + stage.cpu_seconds * total / read,
+        )
     times["simulation"] = _simulation_seconds(sizes, config, speed or (ROW_SECONDS, START_SECONDS))
     output = writing_bytes(sizes, config)
     times["writing"] = output / WRITTEN_PER_SECOND, output / WRITTEN_PER_CPU_SECOND

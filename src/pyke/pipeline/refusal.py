@@ -29,8 +29,10 @@ def refuse_hopeless(inputs: Inputs, config: Config) -> None:
     A small sample shows how much a large input needs at least. It is an estimate: a run that needs
     less than HOPELESS times the limit may start, and checks the limit with the true counts.
     """
-    paths: list[Any] = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
-    if config.memory is None or not all(isinstance(path, (str, os.PathLike)) for path in paths):
+    paths: Any = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    if config.memory is None or not isinstance(paths, (list, tuple)):
+        return  # an object in memory
+    if not all(isinstance(path, (str, os.PathLike)) for path in paths):
         return
     documents = find_documents(paths, config.format)
     if not all(os.path.isfile(one.name) for one in documents) or text_bytes(documents) < ABOVE:
@@ -38,7 +40,7 @@ def refuse_hopeless(inputs: Inputs, config: Config) -> None:
     least = _least_bytes(inputs, documents, config)
     if least > HOPELESS * config.memory:
         raise OverBudget(
-            f"the run needs about {format_size(least)} of memory or more, estimated from the first "
+            f"the run needs about {format_size(least)} of memory, estimated from the first "
             f"lines; the limit is {format_size(config.memory)}. `pyke plan` estimates it from more "
             "lines. Increase `memory`, or reduce `dimensions`."
         )

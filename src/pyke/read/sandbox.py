@@ -34,8 +34,8 @@ MAX_TOKEN = 1 << 20  # bytes
 MAX_ATTRIBUTES = 1000
 MAX_JSON = 1 << 30  # bytes
 # The parser expands all IRIs of an object before its first statement. Usual documents need up to 12
-# bytes per byte for this, and lists of short numbers 93.
-JSON_MEMORY, JSON_MEMORY_PER_BYTE = 64 << 20, 256
+# bytes per byte for this, and lists of numbers with a single digit 354.
+JSON_MEMORY, JSON_MEMORY_PER_BYTE = 64 << 20, 512
 _ENTITY = b"<!ENTITY"
 # CPU time of a document. Usual ones need less than a tenth of this. Some small ones need hours
 # before their first statement: JSON-LD with long prefixes, bases relative to bases, XML literals

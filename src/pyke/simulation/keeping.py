@@ -62,12 +62,18 @@ class Keeping:
 
     def if_due(self, state: State) -> None:
         """Keep a state if it is time to."""
-        if self._keep is None or time.monotonic() - self._last < self._interval:
+        if self._keep is None or not self._is_due:
             return
-        self._wait()
-        keep = self._keep
+        self._wait()  # the one before may have taken longer than expected
+        if not self._is_due:
+            return
+        keep, self._last = self._keep, time.monotonic()
         self._positions = state.positions
         self._background.start(lambda: keep(state))
+
+    @property
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._last >= self._interval
 
     def now(self, state: State) -> None:
         """Keep a state, and return when it is kept."""
@@ -81,8 +87,7 @@ class Keeping:
             return
         self._positions, began = None, time.monotonic()
         self._background.wait()
-        self._last = time.monotonic()
-        cost = self._last - began + self._background.cpu_seconds
+        cost = time.monotonic() - began + self._background.cpu_seconds
         self._interval = checkpoint_interval(cost, self._config)
 
     def __enter__(self) -> Keeping:

@@ -29,7 +29,7 @@ from pyke.pipeline.distributed.executor import Executor
 from pyke.pipeline.distributed.job import Job
 from pyke.pipeline.distributed.parts import Part, cut, find_inputs
 from pyke.pipeline.distributed.run import Flow, check_settings
-from pyke.pipeline.distributed.storage import Storage, exists, local_path
+from pyke.pipeline.distributed.storage import Storage, exists, filesystem, local_path
 from pyke.pipeline.stages import Stages
 from pyke.read.find import Document, count_skipped_files, text_bytes
 from pyke.read.tokenize import check_base
@@ -113,16 +113,21 @@ def estimate(documents: Sequence[Document]) -> Counts:
 
 def fingerprint(documents: Sequence[Document], config: Config) -> dict[str, Any]:
     """Everything that determines the vectors: program, settings and inputs."""
-    inputs = []
-    for document in documents:
-        path = local_path(document.name)
-        inputs.append([document.name, document.size, os.stat(path).st_mtime_ns if path else 0])
+    inputs = [[one.name, one.size, _state(one.name)] for one in documents]
     return {
         "program": __version__,
         "code": version(VECTOR_KERNELS),
         **config.effective(),
         "inputs": inputs,
     }
+
+
+def _state(name: str) -> int | str:
+    """What changes with the content of an input: its time, or what its storage tells about it."""
+    if path := local_path(name):
+        return os.stat(path).st_mtime_ns
+    system, place = filesystem(name)
+    return str(system.ukey(place))
 
 
 def _job(

@@ -70,12 +70,14 @@ class Folds:
         )
 
     def votes(self, terms: Ids, progress: Progress) -> tuple[ClassVotes, Neighbours]:
-        """Votes on terms; the neighbours are those of the last fold."""
-        folds, parts = self.fold_of(terms), []
+        """Votes on terms, and how the neighbours of the fold with the lowest recall were found."""
+        folds, parts, searches = self.fold_of(terms), [], []
         for fold in np.unique(folds).tolist() or [-1]:  # also without terms
             voters, at = self.voters_for(fold), np.flatnonzero(folds == fold)
             votes, neighbours = voters.votes(voters.queries(terms[at]), progress)
             parts.append(votes._replace(queries=at[votes.queries]))
+            searches.append(neighbours)
         joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
         order = np.lexsort((joined[1], joined[0]))
-        return ClassVotes(*(column[order] for column in joined)), neighbours
+        lowest = min(searches, key=lambda one: (one.exact, one.recall))
+        return ClassVotes(*(column[order] for column in joined)), lowest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,14 +111,17 @@ class Predictor:
     kinds: Kinds
     calibration: Calibration
     asked: int  # terms to predict types for, also those without a vector
-    _voters: dict[int, Voters] = field(default_factory=dict)  # by fold, for explanations
+    _voters: dict[int, Voters] = field(default_factory=dict)  # of one fold, for explanations
+    _lock: Lock = field(default_factory=Lock)
 
     def voters(self, term: int) -> Voters:
         """The voters on a term: without its own types, if it has some."""
         fold = int(self.folds.fold_of(np.array([term], np.int32))[0])
-        if fold not in self._voters:
-            self._voters[fold] = self.folds.voters_for(fold)
-        return self._voters[fold]
+        with self._lock:  # of the threads of a server
+            if fold not in self._voters:
+                self._voters.clear()  # one fold needs as much memory as all vectors
+                self._voters[fold] = self.folds.voters_for(fold)
+            return self._voters[fold]
 
 
 def prepare(

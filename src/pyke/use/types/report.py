@@ -45,8 +45,8 @@ def reliability_table(calibration: Calibration) -> Table:
         "recall from here on",
     ]
     note = (
-        f"Measured on {measured.subjects:,} typed subjects that look like the untyped ones. Each "
-        "was predicted from the others, with as little evidence as an untyped subject has."
+        f"Measured {measured.subjects:,} times: the types of a typed subject that looks like an "
+        "untyped one are predicted from the others, with as little evidence as that one has."
     )
     return Table("How often predictions are correct", columns, rows, note)
 
