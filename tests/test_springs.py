@@ -226,5 +226,5 @@ def test_another_predicate_can_state_the_types() -> None:
 
 @pytest.mark.parametrize("similarity", ["ppmi", "links"])
 def test_a_weight_of_types_needs_contexts(similarity: str) -> None:
-    with pytest.raises(UsageError, match="`type_weight` is 8, which needs context springs"):
+    with pytest.raises(UsageError, match="`type_weight` is 8, but `similarity` is"):
         Config(similarity=similarity, type_weight=8.0)
