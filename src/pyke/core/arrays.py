@@ -85,7 +85,8 @@ class GrowingArray:
         """The array, enlarged to hold `more` rows after the used ones."""
         needed = self.used + more
         if needed > len(self.array):
-            self.array.resize((max(needed, len(self.array) * 3 // 2), *self._shape), refcheck=False)
+            # Small steps: NumPy fills what is reserved with zeros, so it takes memory at once.
+            self.array.resize((max(needed, len(self.array) * 9 // 8), *self._shape), refcheck=False)
         return self.array
 
     def take(self, count: int) -> NDArray[Any]:

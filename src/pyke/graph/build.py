@@ -155,8 +155,10 @@ class Collector:
         )
         columns = [new_ids[subjects], predicate_positions, new_ids[objects]]
         del subjects, predicate_positions, objects
+        kept = select_terms(terms, used)
+        del terms  # often as large as the triples
         return assemble(
-            select_terms(terms, used),
+            kept,
             columns,
             new_ids[predicates],
             labels,
@@ -171,23 +173,29 @@ class Collector:
 
         With `count_literals` they include triples with literals, whose object is LITERAL.
         """
-        literals, keys = self._literals.finish(), self._literal_keys.finish()
-        _kernels.literal_triple_keys(literals, keys, keys)
-        if config.keep_duplicates:
-            kept = np.arange(len(keys))
-        elif config.count_literals:
-            kept = np.sort(np.unique(keys, return_index=True)[1])
-        else:
-            keys.sort()
-            kept = np.arange(_kernels.drop_repeated(keys))
-        census.literals = len(kept)
-        census.duplicates += len(keys) - len(kept)
+        literals = self._counted_literals(config, census)
         rows = self._triples.finish()
         columns = [np.ascontiguousarray(rows[:, column]) for column in range(3)]
         if config.count_literals:
-            more = (literals[kept, 0], literals[kept, 1], np.full(len(kept), LITERAL, np.int32))
+            more = (literals[:, 0], literals[:, 1], np.full(len(literals), LITERAL, np.int32))
             columns = [np.concatenate(pair) for pair in zip(columns, more, strict=True)]
         return columns
+
+    def _counted_literals(self, config: Config, census: Census) -> Ids:
+        """Subject and predicate of triples with literals; no rows without `count_literals`."""
+        literals, keys = self._literals.finish(), self._literal_keys.finish()
+        found = len(keys)
+        _kernels.literal_triple_keys(literals, keys, keys)
+        if config.keep_duplicates:
+            census.literals = found
+        elif config.count_literals:
+            literals = literals[np.sort(np.unique(keys, return_index=True)[1])]
+            census.literals = len(literals)
+        else:
+            keys.sort()
+            census.literals = int(_kernels.drop_repeated(keys))
+        census.duplicates += found - census.literals
+        return literals if config.count_literals else np.empty((0, 2), np.int32)
 
     def _best_labels(self, used: NDArray[np.bool_], new_ids: Ids) -> tuple[Texts, Ids]:
         """One label per term: the first in the preferred language."""
@@ -369,8 +377,11 @@ def rename_terms(terms: Terms, which: NDArray[np.int64], texts: list[bytes]) -> 
 def is_blank(terms: Terms) -> NDArray[np.bool_]:
     """Mask of the blank nodes. They start with `_:`, which IRIs cannot."""
     starts = terms.offsets[:-1]
-    following = np.minimum(starts + 1, len(terms.blob) - 1)  # the last term may be empty
-    return np.asarray((terms.blob[starts] == ord("_")) & (terms.blob[following] == ord(":")))
+    blank: NDArray[np.bool_] = terms.blob[starts] == ord("_")
+    found = np.flatnonzero(blank)
+    following = np.minimum(starts[found] + 1, len(terms.blob) - 1)  # the last term may be empty
+    blank[found] = terms.blob[following] == ord(":")
+    return blank
 
 
 def _count(graph: Graph) -> None:

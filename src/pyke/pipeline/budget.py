@@ -61,7 +61,8 @@ def sizes_of(*graphs: Graph) -> Sizes:
 
 
 def reading_bytes(sizes: Sizes, config: Config) -> int:
-    """The larger of two: statements and dictionary; two copies of the statements during sorting.
+    """The largest of three: statements and dictionary; two copies of the statements during sorting;
+    two copies of the terms when those that are not used are removed.
 
     Features of literals are numbered and sorted beside the sorted statements.
     """
@@ -70,7 +71,9 @@ def reading_bytes(sizes: Sizes, config: Config) -> int:
     dictionary = 8 * slots + 16 * sizes.terms + sizes.text_bytes
     sorting = 24 * sizes.links + 8 * sizes.literals + 20 * sizes.terms + sizes.text_bytes
     readers = BYTES_PER_READER * (config.threads + 1)
-    read = max(statements + dictionary + 12 * sizes.events, sorting + 32 * sizes.events)
+    selecting = 12 * sizes.links + 45 * sizes.terms + 2 * sizes.text_bytes
+    collected = (statements + dictionary) * 17 // 16  # arrays grow in steps of an eighth
+    read = max(collected + 12 * sizes.events, sorting + 32 * sizes.events, selecting)
     return PROGRAM_BYTES + readers + read
 
 
