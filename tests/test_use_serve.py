@@ -18,9 +18,9 @@ from pyke.use.serve import explorer as explorers
 from pyke.use.serve import limits, predicted
 from pyke.use.serve.api import title
 from pyke.use.serve.application import application
+from pyke.use.serve.child import Impossible
 from pyke.use.serve.explorer import Explorer
 from pyke.use.serve.guard import Access
-from pyke.use.serve.jobs import Impossible
 from pyke.use.serve.openapi import document
 from pyke.use.serve.routes import ROUTES
 

@@ -10,7 +10,8 @@ import pytest
 
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore
-from pyke.use.serve.jobs import Computing, Impossible, Job, Lane
+from pyke.use.serve.child import Impossible
+from pyke.use.serve.jobs import Computing, Job, Lane
 
 
 def _until(condition: Callable[[], bool]) -> None:

@@ -24,17 +24,35 @@ class Refused(Exception):
 
 
 def json_answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """An answer in JSON; numbers that are not finite would be an error."""
+    """An answer in JSON."""
+    return Response(json_bytes(value), status, headers, media_type=_JSON)
+
+
+def json_bytes(value: Any) -> bytes:
+    """JSON; numbers that are not finite would be an error."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    content = text.encode("utf-8", "replace")
-    return Response(content, status, headers, media_type=_JSON)
+    return text.encode("utf-8", "replace")
+
+
+def finished_json(body: bytes) -> Response:
+    """An answer that `json_bytes` made."""
+    return Response(body, media_type=_JSON)
 
 
 def numbers_answer(*arrays: NDArray[Any]) -> Response:
+    """Arrays one after another."""
+    return finished_numbers(number_bytes(*arrays))
+
+
+def number_bytes(*arrays: NDArray[Any]) -> bytes:
     """Arrays one after another, with the lowest byte of each number first."""
     parts = [array.astype(array.dtype.newbyteorder("<"), copy=False) for array in arrays]
-    content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
-    return Response(content, media_type=_NUMBERS)
+    return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+
+
+def finished_numbers(body: bytes) -> Response:
+    """An answer that `number_bytes` made."""
+    return Response(body, media_type=_NUMBERS)
 
 
 def error_answer(refused: Refused) -> Response:

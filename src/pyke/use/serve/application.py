@@ -18,9 +18,10 @@ from starlette.routing import Route as Mounted
 
 from pyke.use.serve import limits, openapi, pages
 from pyke.use.serve.answers import Refused, error_answer, json_answer
+from pyke.use.serve.child import Impossible
 from pyke.use.serve.explorer import Explorer
 from pyke.use.serve.guard import Access, App, Guard, Receive, Scope, Send
-from pyke.use.serve.jobs import Computing, Impossible
+from pyke.use.serve.jobs import Computing
 from pyke.use.serve.parameters import parse
 from pyke.use.serve.routes import ROUTES, Route
 

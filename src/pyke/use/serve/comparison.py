@@ -8,8 +8,8 @@ from starlette.responses import Response
 from pyke.use.alignment import Alignment, align
 from pyke.use.neighbours import search
 from pyke.use.serve.answers import json_answer, numbers_answer
+from pyke.use.serve.child import Impossible
 from pyke.use.serve.explorer import Explorer
-from pyke.use.serve.jobs import Impossible
 
 KEPT_OF = 10  # nearest neighbours that are compared
 

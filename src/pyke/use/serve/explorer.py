@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,18 +21,31 @@ from pyke.use.neighbours import search
 from pyke.use.search.index import SearchIndex, by_degree
 from pyke.use.serve import limits
 from pyke.use.serve.answers import Refused
+from pyke.use.serve.child import Answer, Child
 from pyke.use.serve.jobs import Compute, Job, Lane
+
+Prepare = Callable[["Explorer", int, Progress], Answer]
 
 # Up to this many terms, comparing with all of them is faster than sorting them into tiles once.
 COMPARE_ALL_UP_TO = 20_000
 
 
 class Explorer:
-    """An embedding with its indexes. Requests read it from several threads."""
+    """An embedding with its indexes. Requests read it from several threads.
 
-    def __init__(self, embedding: Embedding, other: Embedding | None = None) -> None:
+    If the `directory` of the embedding is given, the longest computations have processes of their
+    own.
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        other: Embedding | None = None,
+        directory: Path | None = None,
+    ) -> None:
         self.embedding = embedding
         self.other = other  # to compare with
+        self.directory = directory
         self.lookup = embedding.lookup()
         self._stopping = threading.Event()
         # Indexes are needed at once; predictions and simulations take longer and wait.
@@ -38,6 +53,7 @@ class Explorer:
         self._slow = Lane(self._stopping, self._quick, limits.PATIENCE_SECONDS)
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
+        self._children: list[Child] = []
         # Each is read from the directory now: damage is found before the server starts.
         self.vectors: Floats = embedding.vectors
         self.triples: Ids = embedding.triples
@@ -53,9 +69,35 @@ class Explorer:
                 self._jobs[name] = Job(name, compute, lane)
             return self._jobs[name]
 
+    def answering(self, task: str, prepare: Prepare, argument: int) -> Job:
+        """The job of a task; its result answers terms. `tasks` has the same function by name."""
+        return self.job(task, lambda progress: self._begin(task, prepare, argument, progress))
+
+    def once(self, task: str, prepare: Prepare, argument: int = 0) -> Job:
+        """The job of a task that has a single answer, which is its result."""
+
+        def compute(progress: Progress) -> bytes:
+            answer = self._begin(task, prepare, argument, progress)
+            found = answer(0)
+            if isinstance(answer, Child):
+                answer.end()
+            return found
+
+        return self.job(f"{task} {argument}" if argument else task, compute)
+
+    def _begin(self, task: str, prepare: Prepare, argument: int, progress: Progress) -> Answer:
+        if self.directory is None:
+            return prepare(self, argument, progress)
+        child = Child(task, argument, self.directory, self.embedding.manifest)
+        self._children = [one for one in self._children if not one.has_ended] + [child]
+        child.compute(progress)
+        return child
+
     def stop(self) -> None:
-        """Stop all jobs at their next safe point."""
+        """Stop all jobs at their next safe point, and end their processes."""
         self._stopping.set()
+        for child in self._children:
+            child.end()
 
     @property
     def search_index(self) -> Job:

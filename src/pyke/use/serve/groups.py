@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.use.maps.classes import ClassTree
 from pyke.use.maps.groups import by_cluster, by_namespace, by_type
+from pyke.use.serve.answers import json_bytes
 
 GROUPINGS = ("type", "cluster", "namespace")
 COLOURS = 12
@@ -32,6 +34,17 @@ class GroupsOfTerms:
 
     groups: NDArray[np.uint8]
     legend: tuple[Part, ...]
+
+    def to_bytes(self) -> bytes:
+        """A line with the legend, then one byte for each term."""
+        return json_bytes([astuple(part) for part in self.legend]) + b"\n" + self.groups.tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> GroupsOfTerms:
+        """The groups that `to_bytes` wrote."""
+        legend, _, groups = data.partition(b"\n")
+        parts = tuple(Part(*part) for part in json.loads(legend))
+        return cls(np.frombuffer(groups, np.uint8), parts)
 
 
 def group_by(embedding: Embedding, by: str, progress: Progress) -> GroupsOfTerms:

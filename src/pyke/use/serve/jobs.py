@@ -13,6 +13,7 @@ from typing import Any
 from pyke.core import system
 from pyke.core.progress import Progress
 from pyke.errors import Interrupted, NothingToScore, PykeError
+from pyke.use.serve.child import Child, Impossible
 
 Compute = Callable[[Progress], Any]
 _LOG = logging.getLogger("pyke.use.serve")
@@ -24,10 +25,6 @@ class Computing(Exception):
     def __init__(self, state: dict[str, Any]) -> None:
         super().__init__("not there yet")
         self.state = state
-
-
-class Impossible(Exception):
-    """There is no result. The text says why; it contains no names of files."""
 
 
 class _Reported(Progress):
@@ -74,9 +71,11 @@ class Job:
         self._problem = ""
 
     def start(self) -> None:
-        """Start the job, unless it was started."""
+        """Start the job, unless it was started; again if the process of its result has ended."""
         self._asked = time.monotonic()
         with self._lane.lock:
+            if isinstance(self._result, Child) and self._result.has_ended:
+                self._reset()
             if not self._started:
                 self._started = True
                 self._lane.add(self)
@@ -139,8 +138,12 @@ class Job:
     def _forget(self) -> None:
         """Be as if never started."""
         with self._lane.lock:
-            self._progress = _Reported(self._should_stop)
-            self._started = False
+            self._reset()
+
+    def _reset(self) -> None:
+        self._progress = _Reported(self._should_stop)
+        self._started, self._result = False, None
+        self._finished.clear()
 
 
 def _sentence(reason: str) -> str:

@@ -17,4 +17,5 @@ THREADS = 4  # requests that are computed at the same time
 SECONDS = 10.0  # for one answer
 HEADER_SECONDS = 10.0  # for a client to send a request
 KEEP_ALIVE_SECONDS = 20
+IDLE_SECONDS = 600.0  # until a process with predictions ends that nobody asks any more
 PATIENCE_SECONDS = 30.0  # until a long computation is stopped that nobody asks for any more

@@ -13,6 +13,7 @@ from pyke.use.maps.layout import simulated
 from pyke.use.neighbours import search
 from pyke.use.serve import limits
 from pyke.use.serve.answers import Refused, json_answer, numbers_answer
+from pyke.use.serve.child import Answer
 from pyke.use.serve.explorer import Explorer
 from pyke.use.serve.groups import GroupsOfTerms, group_by
 from pyke.use.serve.jobs import Job
@@ -81,19 +82,27 @@ def _inside(coordinates: Floats, box: list[float], dimensions: int) -> Ids:
 
 def grouping(explorer: Explorer, by: str) -> GroupsOfTerms:
     """The groups of all terms."""
+    if by == "cluster":
+        return GroupsOfTerms.from_bytes(explorer.once("clusters", prepare_clusters).result())
     job = _groups(explorer, by)
-    if by != "cluster":
-        job.wait(limits.SECONDS)
+    job.wait(limits.SECONDS)
     found: GroupsOfTerms = job.result()
     return found
 
 
+def prepare_clusters(explorer: Explorer, _: int, progress: Progress) -> Answer:
+    """Find the clusters of all terms."""
+    body = group_by(explorer.embedding, "cluster", progress).to_bytes()
+    return lambda _: body
+
+
 def _groups(explorer: Explorer, by: str) -> Job:
-    return explorer.job(
-        f"groups by {by}",
-        lambda progress: group_by(explorer.embedding, by, progress),
-        quick=by != "cluster",
-    )
+    """The groups by type or namespace."""
+
+    def compute(progress: Progress) -> GroupsOfTerms:
+        return group_by(explorer.embedding, by, progress)
+
+    return explorer.job(f"groups by {by}", compute, quick=True)
 
 
 def legend(explorer: Explorer, by: str) -> Response:

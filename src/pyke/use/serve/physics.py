@@ -12,9 +12,9 @@ from pyke.core.progress import Progress
 from pyke.use.maps.animation import simulated_frames
 from pyke.use.maps.view import View
 from pyke.use.physics import Force, Physics, find_physics
-from pyke.use.serve.answers import json_answer, numbers_answer
+from pyke.use.serve.answers import finished_numbers, json_answer, number_bytes
+from pyke.use.serve.child import Answer, Impossible
 from pyke.use.serve.explorer import Explorer
-from pyke.use.serve.jobs import Impossible
 from pyke.use.serve.maps import coordinates_of
 
 FILM_POINTS = 3_000
@@ -22,19 +22,20 @@ FILM_POINTS = 3_000
 
 def film(explorer: Explorer, dimensions: int) -> Response:
     """Positions of a sample after each iteration."""
-    ids = explorer.sample(FILM_POINTS)
+    return finished_numbers(explorer.once("film", prepare_film, dimensions).result())
 
-    def compute(progress: Progress) -> tuple[list[int], Floats]:
-        if explorer.embedding.manifest.get("updates"):
-            raise Impossible(
-                "This embedding was updated: a simulation from the start would end elsewhere."
-            )
-        view = View(three_d=dimensions == 3)
-        return simulated_frames(explorer.embedding, view, ids, progress)
 
-    iterations, frames = explorer.job(f"film {dimensions}", compute).result()
+def prepare_film(explorer: Explorer, dimensions: int, progress: Progress) -> Answer:
+    """Run the simulation again."""
+    if explorer.embedding.manifest.get("updates"):
+        raise Impossible(
+            "This embedding was updated: a simulation from the start would end elsewhere."
+        )
+    ids, view = explorer.sample(FILM_POINTS), View(three_d=dimensions == 3)
+    iterations, frames = simulated_frames(explorer.embedding, view, ids, progress)
     head = np.array([len(iterations), len(ids), dimensions, *iterations], np.uint32)
-    return numbers_answer(head, ids.astype(np.uint32), frames)
+    body = number_bytes(head, ids.astype(np.uint32), frames)
+    return lambda _: body
 
 
 def forces(explorer: Explorer, term: int, layout: str, dimensions: int) -> Response:

@@ -10,14 +10,13 @@ from starlette.responses import Response
 
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore
-from pyke.use.facts.complete import Predictor as FactPredictor
-from pyke.use.facts.complete import prepare as prepare_facts
+from pyke.use.facts import complete as facts_complete
 from pyke.use.facts.explain import FactExplanation, explain_facts_with
-from pyke.use.serve.answers import json_answer
+from pyke.use.serve.answers import finished_json, json_bytes
+from pyke.use.serve.child import Answer, Impossible
 from pyke.use.serve.explorer import Explorer
-from pyke.use.serve.jobs import Impossible
 from pyke.use.types.explain import Explanation, Shared, Voter, explain_with
-from pyke.use.types.predict import Predictor, prepare
+from pyke.use.types.predict import prepare
 
 MAX_PREDICATES = 8
 MAX_SHOWN = 20  # predicted types, facts, voters and common properties in an answer
@@ -26,34 +25,44 @@ MAX_SHOWN = 20  # predicted types, facts, voters and common properties in an ans
 def types(explorer: Explorer, term: int) -> Response:
     """Types that the nearest typed subjects have, with measured confidence, and why."""
     explorer.check_term(term)
+    return finished_json(explorer.answering("types", prepare_types, term).result()(term))
 
-    def compute(progress: Progress) -> Predictor:
-        if not len(explorer.types):
-            raise Impossible("No subject of this graph has a type, so no types can be predicted.")
-        made = prepare(explorer.embedding, None, None, False, None, None, progress)
-        with suppress(NothingToScore):  # the first answer builds tables: requests do not wait
-            explain_with(made, explorer.embedding, term, progress)
-        return made
 
-    predictor: Predictor = explorer.job("types", compute).result()
-    why = explain_with(predictor, explorer.embedding, term, Progress())
-    return json_answer({"term": explorer.named([term])[0]} | _explained(explorer, why))
+def prepare_types(explorer: Explorer, first: int, progress: Progress) -> Answer:
+    """Measure the confidence of predicted types; `first` is the term of the first question."""
+    e = explorer.embedding
+    if not len(explorer.types):
+        raise Impossible("No subject of this graph has a type, so no types can be predicted.")
+    made = prepare(e, None, None, False, None, None, progress)
+    with suppress(NothingToScore):  # the first answer builds tables: requests do not wait
+        explain_with(made, e, first, progress)
+
+    def answer(term: int) -> bytes:
+        why = explain_with(made, e, term, Progress())
+        return json_bytes({"term": explorer.named([term])[0]} | _explained(explorer, why))
+
+    return answer
 
 
 def facts(explorer: Explorer, term: int) -> Response:
     """Facts that a term lacks though its like have them, with measured confidence, and why."""
     explorer.check_term(term)
+    return finished_json(explorer.answering("facts", prepare_facts, term).result()(term))
 
-    def compute(progress: Progress) -> FactPredictor:
-        made = prepare_facts(explorer.embedding, None, None, None, None, progress)
-        with suppress(NothingToScore):  # as above
-            explain_facts_with(made, explorer.embedding, term, False, progress)
-        return made
 
-    predictor: FactPredictor = explorer.job("facts", compute).result()
-    found = explain_facts_with(predictor, explorer.embedding, term, False, Progress())
-    shown = [_fact(explorer, one) for one in found[:MAX_PREDICATES]]
-    return json_answer({"term": explorer.named([term])[0], "facts": shown})
+def prepare_facts(explorer: Explorer, first: int, progress: Progress) -> Answer:
+    """Measure the confidence of predicted facts; `first` is the term of the first question."""
+    e = explorer.embedding
+    made = facts_complete.prepare(e, None, None, None, None, progress)
+    with suppress(NothingToScore):  # as above
+        explain_facts_with(made, e, first, False, progress)
+
+    def answer(term: int) -> bytes:
+        found = explain_facts_with(made, e, term, False, Progress())
+        shown = [_fact(explorer, one) for one in found[:MAX_PREDICATES]]
+        return json_bytes({"term": explorer.named([term])[0], "facts": shown})
+
+    return answer
 
 
 def _fact(explorer: Explorer, one: FactExplanation) -> dict[str, Any]:

@@ -159,7 +159,8 @@ def serve(
 ) -> None:
     """Serve an embedding directory until a signal stops it, beside another one if given."""
     address.check()
-    explorer = Explorer(load(directory), None if other is None else load(other))
+    compared = None if other is None else load(other)
+    explorer = Explorer(load(directory), compared, directory.resolve())
     if not len(explorer.embedding):
         raise NoInput(f"{directory} has no terms")
     listening = address.listen()
