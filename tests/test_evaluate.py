@@ -139,7 +139,7 @@ def test_an_evaluation_reports_progress_and_can_be_stopped(embedding: Embedding)
 
     with pytest.raises(Interrupted):
         evaluate(embedding, progress=Watched())
-    assert Watched.stages == [("types", 61), ("clusters", 61)]
+    assert Watched.stages == [("types", 61), ("neighbours", 61), ("clusters", 60)]
 
 
 def test_a_graph_without_types_is_rejected(tmp_path: Path) -> None:

@@ -104,14 +104,15 @@ def test_kruskal_joins_unconnected_parts_by_edges_of_infinite_weight(
         if data.draw(st.booleans())
         else data.draw(st.lists(st.sampled_from(every), unique=True).map(sorted))
     )
-    weights, near, far = (
-        (np.array(column) for column in zip(*chosen, strict=True)) if chosen else (np.zeros(0),) * 3
-    )
+    number = len(points)
+    neighbours = np.tile(np.arange(number, dtype=np.int32), (number, 1))
+    squares = np.zeros((number, number), np.float32)
+    for weight, x, y in chosen:
+        squares[x, y] = weight
+    ascending = np.array([x * number + y for _, x, y in chosen], np.int64)
     left, right = np.empty(len(points) - 1, np.int64), np.empty(len(points) - 1, np.int64)
     out = np.empty(len(points) - 1, np.float32)
-    clusters_kernels.spanning_forest(
-        near.astype(np.int64), far.astype(np.int64), weights.astype(np.float32), left, right, out
-    )
+    clusters_kernels.spanning_forest(neighbours, squares, ascending, left, right, out)
     assert is_tree(pairs(left, right), len(points))
     part = list(range(len(points)))
     joined = []

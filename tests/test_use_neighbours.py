@@ -162,7 +162,7 @@ def test_threads_and_group_sizes_do_not_change_the_result(monkeypatch: pytest.Mo
         (10, 1, 2),
     ):
         monkeypatch.setattr(search, "TILE", tile)
-        monkeypatch.setattr(search, "GROUPS_AT_ONCE", groups)
+        monkeypatch.setattr(search, "GROUPS_PER_THREAD", groups)
         found = search.nearest_of_many(
             vectors, vectors, 12, np.arange(700), exact=True, threads=threads
         )
@@ -308,7 +308,7 @@ class Counted(Progress):
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_search_reports_its_progress(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("TILE", 10), ("GROUPS_AT_ONCE", 1), ("ROWS_AT_ONCE", 10)):
+    for name, value in (("TILE", 10), ("GROUPS_PER_THREAD", 1), ("ROWS_AT_ONCE", 10)):
         monkeypatch.setattr(search, name, value)
     vectors, progress = cloud(50, 3), Counted()
     search.nearest_of_many(vectors, vectors, 3, np.arange(50), exact=exact, progress=progress)
@@ -319,7 +319,7 @@ def test_a_search_reports_its_progress(exact: bool, monkeypatch: pytest.MonkeyPa
 
 def test_a_search_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "TILE", 10)
-    monkeypatch.setattr(search, "GROUPS_AT_ONCE", 1)
+    monkeypatch.setattr(search, "GROUPS_PER_THREAD", 1)
 
     class Stop(Progress):
         def advance(self, done: int) -> None:

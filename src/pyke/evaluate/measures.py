@@ -161,7 +161,6 @@ def measure_in_graph(
     )
     if not measures.purity:
         return Evaluation(IN_GRAPH, predicted, None)
-    progress.stage("clusters", len(table), "subjects")
     clustering = hdbscan(
         vectors[table.subjects], exact=measures.exact, threads=measures.threads, progress=progress
     )

@@ -79,24 +79,27 @@ def _root(parents: NDArray[np.int64], x: int) -> int:
 
 @kernel
 def spanning_forest(
-    near: NDArray[np.int64],
-    far: NDArray[np.int64],
-    ascending: NDArray[np.float32],
+    neighbours: NDArray[np.int32],
+    squares: NDArray[np.float32],
+    ascending: NDArray[np.int64],
     left: NDArray[np.int64],
     right: NDArray[np.int64],
     weights: NDArray[np.float32],
 ) -> None:
-    """Edges by ascending weight → the n − 1 edges of the minimum spanning tree (Kruskal).
+    """Neighbours (n, k) with weights → the n − 1 edges of the minimum spanning tree (Kruskal).
 
-    Parts that no edge connects are joined by edges of infinite weight.
+    `ascending` are the positions of the weights from the lightest on, row by row. Parts that no
+    edge connects are joined by edges of infinite weight.
     """
-    n = left.shape[0] + 1
+    n, k = neighbours.shape
     parents, used = np.arange(n), 0
-    for edge in range(near.shape[0]):
-        a, b = _root(parents, near[edge]), _root(parents, far[edge])
+    for at in ascending:
+        near, column = at // k, at % k
+        far = neighbours[near, column]
+        a, b = _root(parents, near), _root(parents, far)
         if a != b:
             parents[b] = a
-            left[used], right[used], weights[used] = near[edge], far[edge], ascending[edge]
+            left[used], right[used], weights[used] = near, far, squares[near, column]
             used += 1
     for x in range(1, n):
         a, b = _root(parents, 0), _root(parents, x)

@@ -135,7 +135,6 @@ def cluster(
     if len(ids) == 0:
         kind = "typed entities" if typed else "entities"
         raise DataError(f"there are no {kind} to cluster; predicates and classes are not clustered")
-    progress.stage("clusters", len(ids), "terms")
     found = hdbscan(
         embedding.vectors[ids],
         min_cluster_size,

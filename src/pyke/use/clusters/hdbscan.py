@@ -20,6 +20,7 @@ from pyke.use.clusters import _kernels
 from pyke.use.neighbours.search import nearest_of_many
 
 NOISE = -1
+ROWS_AT_ONCE = 1 << 14
 EDGES_AT_ONCE = 1_000  # edges between two reports of progress
 MAX_EXACT = 200_000  # points: the work grows with their square
 
@@ -95,6 +96,7 @@ def hdbscan(
 def exact_tree(points: Floats, min_samples: int, threads: int, progress: Progress) -> SpanningTree:
     """Minimum spanning tree of all edges under mutual reachability."""
     n = len(points)
+    progress.stage("neighbours", n, "terms")
     found = nearest_of_many(
         points,
         points,
@@ -112,6 +114,7 @@ def exact_tree(points: Floats, min_samples: int, threads: int, progress: Progres
         source=np.zeros(n, np.int64),
         state=np.array([n, 0]),
     )
+    progress.stage("clusters", n - 1, "edges")
     edges = _empty_edges(n - 1)
     for begin in range(0, n - 1, EDGES_AT_ONCE):
         progress.advance(begin)
@@ -128,13 +131,16 @@ def neighbour_tree(
     """
     n = len(points)
     k = min(2 * min_samples, n - 1)
+    progress.stage("neighbours", n, "terms")
     found = nearest_of_many(points, points, k, np.arange(n), threads=threads, progress=progress)
-    core = _core_squares(found.squares, min_samples)
-    near, far = np.repeat(np.arange(n), k), found.ids.ravel().astype(np.int64)
-    squares = np.maximum(found.squares.ravel(), np.maximum(core[near], core[far]))
-    order = np.argsort(squares, kind="stable")
+    progress.stage("clusters")
+    core, ids, squares = _core_squares(found.squares, min_samples), found.ids, found.squares
+    for begin in range(0, n, ROWS_AT_ONCE):
+        rows = slice(begin, begin + ROWS_AT_ONCE)
+        reach = np.maximum(core[rows, None], core[ids[rows]])
+        np.maximum(squares[rows], reach, out=squares[rows])
     edges = _empty_edges(n - 1)
-    _kernels.spanning_forest(near[order], far[order], squares[order], *edges)
+    _kernels.spanning_forest(ids, squares, np.argsort(squares, axis=None, kind="stable"), *edges)
     return _tree(*edges)
 
 

@@ -25,7 +25,7 @@ ROWS_PER_PRODUCT = 64
 # An exact search of this many queries among as many points takes a few minutes on two cores.
 MAX_EXACT = 600_000
 MAX_SINGLE = 100  # queries that are answered one by one, without sorting the points into tiles
-GROUPS_AT_ONCE = 64  # groups of queries between two reports of progress
+GROUPS_PER_THREAD = 8  # groups of queries between two reports of progress
 TILE = 512  # maximum number of points or queries in a group; at most _kernels.TILE
 LEADING = 32  # coordinates that are compared first
 RECALL_SAMPLE = 1_000  # queries of an approximate search that are repeated exactly
@@ -196,9 +196,11 @@ class ExactIndex:
                 visits = np.argsort(np.einsum("ij,ij->i", gaps, gaps), kind="stable")
                 nearest_in_tiles(tiles, visits, queries, leading, own, group, slack, ids, squares)
 
-        for begin in range(0, len(groups), GROUPS_AT_ONCE):
-            progress.advance(min(begin * TILE, len(queries) - 1))
-            size = min(GROUPS_AT_ONCE, len(groups) - begin)
+        at_once, done = GROUPS_PER_THREAD * threads, 0
+        for begin in range(0, len(groups), at_once):
+            progress.advance(done)
+            size = min(at_once, len(groups) - begin)
+            done += sum(len(group) for group in groups[begin : begin + size])
             parallel_for(threads, size, lambda first, last, at=begin: search(at + first, at + last))  # type: ignore[misc]
         return Neighbours(ids, squares, True, 1.0)
 
@@ -215,14 +217,12 @@ def _tiles(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64
         np.array([extreme(leading[leaf], axis=0) for leaf in leaves], np.float32)
         for extreme in (np.min, np.max)
     )
-    return Tiles(
-        points[order],
-        np.ascontiguousarray(leading[order].T),
-        order.astype(np.int32),
-        starts,
-        low,
-        high,
-    )
+    columns = np.empty(leading.shape[::-1], np.float32)
+    for begin in range(0, len(order), ROWS_AT_ONCE):
+        rows = order[begin : begin + ROWS_AT_ONCE]
+        columns[:, begin : begin + len(rows)] = leading[rows].T
+    del leading, leaves  # releases memory before the largest array
+    return Tiles(points[order], columns, order.astype(np.int32), starts, low, high)
 
 
 def principal_axes(
@@ -246,11 +246,10 @@ def principal_axes(
 
 def project_on(points: Floats, middle: NDArray[np.float64], axes: NDArray[np.float64]) -> Floats:
     """Coordinates of the points along some axes."""
-    parts = [
-        ((points[at : at + ROWS_AT_ONCE] - middle) @ axes).astype(np.float32)
-        for at in range(0, len(points), ROWS_AT_ONCE)
-    ]
-    return np.concatenate(parts) if parts else np.zeros((0, axes.shape[1]), np.float32)
+    found = np.empty((len(points), axes.shape[1]), np.float32)
+    for at in range(0, len(points), ROWS_AT_ONCE):
+        found[at : at + ROWS_AT_ONCE] = (points[at : at + ROWS_AT_ONCE] - middle) @ axes
+    return found
 
 
 def _largest_square(points: Floats, middle: NDArray[np.float64]) -> float:
