@@ -318,7 +318,7 @@ def calibrate(folds: Folds, kinds: Kinds, progress: Progress) -> Calibration:
     of_twins = folds.fold_of(kinds.twins.subjects)
     progress.stage("calibration", len(of_twins), "subjects")
     parts = [
-        _measure(folds.voters_for(fold), kinds, of_twins == fold, folds.voters.known, progress)
+        _measure(folds.withheld(fold), kinds, of_twins == fold, folds.voters.known, progress)
         for fold in np.unique(of_twins).tolist()
     ]
     return LineCalibration(Measured.of(parts), folds.voters.mu)
@@ -333,6 +333,7 @@ def _measure(
 ) -> Measured:
     """Predictions for some of the twins."""
     queries, of_queries = kinds.stripped(voters.evidence, chosen)
+    voters = voters.without_places()  # releases the others before the search
     found, _ = voters.votes(queries, progress)
     own = truth.rows(np.searchsorted(truth.subjects, queries.own))
     return Measured(

@@ -67,22 +67,36 @@ class Evidence:
     @property
     def is_role(self) -> NDArray[np.bool_]:
         """Which contexts stand for a role alone: they come first."""
-        return np.arange(len(self.places)) < self.number_of_roles
+        return np.arange(len(self.context_roles)) < self.number_of_roles
 
     @property
     def is_coarse(self) -> NDArray[np.bool_]:
         """Which contexts stand for a role and a cluster or class."""
-        return np.arange(len(self.places)) >= self.first_coarse
+        return np.arange(len(self.context_roles)) >= self.first_coarse
 
     @property
     def is_of_class(self) -> NDArray[np.bool_]:
         """Which contexts stand for a role and a class."""
-        return np.arange(len(self.places)) >= self.first_class
+        return np.arange(len(self.context_roles)) >= self.first_class
 
     @property
     def number_of_roles(self) -> int:
         """Two for each predicate that does not state types."""
         return 2 * len(self.predicates)
+
+    def without_members(self) -> Evidence:
+        """All that `vectors_without` needs."""
+        return replace(self, members=self.members[:0].copy())
+
+    def without_places(self) -> Evidence:
+        """Vectors, contexts and roles: all that voting needs, in half of the memory."""
+        return replace(
+            self,
+            vectors=self.vectors.copy(),  # of their own: they share their memory with the places
+            places=self.places[:0].copy(),
+            members=self.members[:0].copy(),
+            masses=self.masses[:0].copy(),
+        )
 
     def has_vector(self, terms: Ids) -> NDArray[np.bool_]:
         """Which terms have a context at all."""
@@ -184,7 +198,8 @@ def evidence_of(graph: Graph, config: Config, progress: Progress) -> Evidence:
     Triples that state types give contexts, but no roles.
     """
     embedding = embed_graph(graph, config, progress)
-    return read_out(graph, embedding.vectors, embedding.term_clusters, config)
+    found = read_out(graph, embedding.vectors, embedding.term_clusters, config)
+    return found.without_members()
 
 
 def read_out(
@@ -211,8 +226,12 @@ def read_out(
         parts.append(replace(of_classes, values=of_classes.values * np.float32(CLASS_WEIGHT)))
         roles.append(class_roles(graph, types, config.type_predicate))
     terms = len(graph.terms)
-    matrix = symmetric_matrix(join(terms, *parts), config.threads)
+    pairs = join(terms, *parts)
+    del parts  # here and below: releases memory before the next large arrays
+    matrix = symmetric_matrix(pairs, config.threads)
+    del pairs
     springs = strongest_springs(matrix, config.k, config.threads)
+    del matrix
     positions = np.zeros((springs.rows, vectors.shape[1]), np.float32)
     positions[:terms] = vectors
     is_term = np.arange(springs.rows) < terms
@@ -225,9 +244,9 @@ def read_out(
     return Evidence(
         positions[:terms],
         Matrix(
-            springs.offsets[: terms + 1],
+            springs.offsets[: terms + 1].copy(),
             springs.columns[:size] - np.int32(terms),
-            springs.values[:size],
+            springs.values[:size].copy(),
         ),
         positions[terms:],
         members,

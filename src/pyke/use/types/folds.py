@@ -40,7 +40,8 @@ class Folds:
     ) -> Folds:
         """Embed a graph without its types. The seed decides the folds; types do not matter."""
         typeless = Typeless.of(graph, config, progress)
-        evidence, table = typeless.evidence(graph.types), TypeTable.of(graph.types)
+        evidence = typeless.evidence(graph.types).without_places()
+        table = TypeTable.of(graph.types)
         voters = Voters.of(evidence, table, mu, config.threads, exact)
         order = np.random.default_rng([config.seed, 5]).permutation(len(voters.known))
         return cls(typeless, graph.types, voters, order % FOLDS)
@@ -58,8 +59,10 @@ class Folds:
 
     def voters_for(self, fold: int) -> Voters:
         """The voters for a fold: subjects of other folds, without its types; −1: all."""
-        if fold < 0:
-            return self.voters
+        return self.voters if fold < 0 else self.withheld(fold).without_places()
+
+    def withheld(self, fold: int) -> Voters:
+        """The voters for a fold, with the places of their contexts."""
         is_left = self.fold_of(self.types[:, 0]) != fold
         known = self.voters.known.rows(np.flatnonzero(self.of_voters != fold))
         return replace(

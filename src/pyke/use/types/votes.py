@@ -8,7 +8,7 @@ lies near a person, but has none of a person's roles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -180,6 +180,10 @@ class Voters:
             )
         mu = min(VOTERS, others) if mu is None else usable_mu([mu], others)[0]
         return cls(evidence, known, mu, threads, exact)
+
+    def without_places(self) -> Voters:
+        """All that voting needs."""
+        return replace(self, evidence=self.evidence.without_places())
 
     def queries(self, terms: Ids) -> Queries:
         """Terms as queries: a typed subject does not vote on itself."""
