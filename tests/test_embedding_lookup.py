@@ -343,3 +343,45 @@ def test_the_well_known_prefixes_are_namespaces() -> None:
             namespace.startswith("http") and namespace[-1] in "/#"
             for namespace in namespaces.split()
         )
+
+
+PEOPLE = [
+    "http://e/lassila/0",  # a namespace is not a part of a name
+    "http://e/person/ora-lassila/",
+    "http://e/x1",
+    "http://e/Classilanus",
+    "http://e/the_very_long_Lassila_family",
+    "_:lassila7",
+]
+
+
+def test_a_part_of_a_name_suggests_names_that_contain_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terms, labels = Terms.of(PEOPLE), Texts.of(["Ora Lassila", "Ann"])
+    lookup = Lookup(terms, labels, np.array([2, 3], np.int32))
+    with pytest.raises(UnknownTerm) as caught:
+        lookup.find("lassila")
+    message = str(caught.value)
+    # Words that begin with it first, then short names; labels count as well.
+    assert re.findall("<(.*?)>", message) == [PEOPLE[1], PEOPLE[2], PEOPLE[4]]
+    assert message.endswith("(Ora Lassila) or <http://e/the_very_long_Lassila_family>? "
+                            "1 more with 'lassila' in their names.")  # fmt: skip
+    monkeypatch.setattr("pyke.embedding.lookup.MAX_PARTS", 4)
+    with pytest.raises(UnknownTerm, match=r"At least 1 more with 'LASSILA' in their names\.$"):
+        lookup.find("LASSILA")
+    for name in ("la", "http://e/lass"):  # too short; an IRI
+        with pytest.raises(UnknownTerm) as caught:
+            lookup.find(name)
+        assert "Did you mean" not in str(caught.value)
+
+
+def test_a_part_of_a_name_suggests_classes_and_predicates() -> None:
+    terms = Terms.of(["http://e/a", "http://e/InProceedings", "http://e/isPartOf"])
+    lookup = Lookup(terms, Texts.of([]), np.zeros(0, np.int32))
+    with pytest.raises(UnknownTerm, match=r"'proceed'\. Did you mean <http://e/InProceedings>\?$"):
+        lookup.find_class("proceed", np.array([[0, 1]], np.int32))
+    with pytest.raises(UnknownTerm, match=r"'part'\. Did you mean <http://e/isPartOf>\?$"):
+        lookup.find_predicate("part", np.array([[0, 2, 1]], np.int32))
+    with pytest.raises(UnknownTerm, match="Frequent predicates: isPartOf"):
+        lookup.find_predicate("none", np.array([[0, 2, 1]], np.int32))

@@ -19,6 +19,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from urllib.parse import unquote
 
 import numpy as np
@@ -73,6 +74,8 @@ PREFIXES = {
 MAX_LISTED = 10  # terms in an error message
 SUGGESTIONS = 3
 MIN_LIKENESS = 0.7
+MIN_PART = 3  # letters of a part of a name
+MAX_PARTS = 10_000  # names with this part that are compared
 
 
 def texts_at(texts: Texts, positions: Iterable[int]) -> list[str]:
@@ -187,6 +190,10 @@ class Lookup:
             if found in terms:
                 return found
         kind = "types" if what == "classes" else what
+        key = local_key(name)
+        parts = [term for term in terms.tolist() if key in local_key(self.readable(term))]
+        if len(key) >= MIN_PART and parts:
+            raise UnknownTerm(f"{unknown}. {self._did_you_mean(parts[:SUGGESTIONS])}")
         frequent = ", ".join(self.readable(term) for term in terms[:MAX_LISTED].tolist())
         raise UnknownTerm(
             f"{unknown}. "
@@ -266,11 +273,12 @@ class Lookup:
         """Return the error for a name that was not found, with suggestions or advice."""
         prefix = name.partition(":")[0]
         if similar := self._similar(name):
-            shown = [
-                self._written(term) + (f" ({label})" if (label := self.label(term)) else "")
-                for term in similar
-            ]
-            advice = f"Did you mean {' or '.join(shown)}?"
+            advice = self._did_you_mean(similar)
+        elif parts := self._with_part(name):
+            advice = self._did_you_mean(parts[:SUGGESTIONS])
+            if (more := len(parts) - SUGGESTIONS) > 0:
+                least = "At least " if len(parts) == MAX_PARTS else ""
+                advice += f" {least}{more:,} more with {name!r} in their names."
         elif _is_prefixed(name) and not self._readings(name)[1:]:
             advice = f'The prefix {prefix}: is unknown; define it with `prefix="{prefix}=IRI"`.'
         else:
@@ -279,6 +287,39 @@ class Lookup:
                 "was embedded with `count_literals=True`."
             )
         return UnknownTerm(f"no term, label or local name {name!r} in this graph. {advice}")
+
+    def _did_you_mean(self, terms: Sequence[int]) -> str:
+        shown = [
+            self._written(term) + (f" ({label})" if (label := self.label(term)) else "")
+            for term in terms
+        ]
+        return f"Did you mean {' or '.join(shown)}?"
+
+    def _with_part(self, name: str) -> list[int]:
+        """Return the terms whose labels or local names contain a name, the best first.
+
+        Names in which it begins a word come first, and then the shortest ones.
+        """
+        key = local_key(name)
+        if len(key) < MIN_PART or _is_iri(name):
+            return []
+        word = re.compile(rf"\b{re.escape(key)}")
+        labels = (
+            (int(self.labelled[at]), text)
+            for at, text in scan.containing(self.labels, key, local=False)
+        )
+        terms = (
+            (term, text)
+            for term, text in scan.containing(self.terms, key, local=True)
+            if not self.terms[term].startswith("_:")
+        )
+        found: dict[int, tuple[bool, int]] = {}
+        for term, text in chain(labels, terms):
+            rank = (word.search(text) is None, len(text))
+            found[term] = min(found.get(term, rank), rank)
+            if len(found) == MAX_PARTS:
+                break
+        return sorted(found, key=lambda term: (found[term], term))
 
     def _written(self, term: int) -> str:
         """Return a term as it is written in N-Triples."""

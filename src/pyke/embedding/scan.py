@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from urllib.parse import unquote
@@ -61,6 +62,19 @@ def positions(texts: Texts, keys: Collection[str], *, local: bool) -> dict[str, 
         for line, name in sorted(_lines_with(keys, text, local)):
             found[name].append(begin + line)
     return found
+
+
+def containing(texts: Texts, key: str, *, local: bool) -> Iterator[tuple[int, str]]:
+    """Yield (position, name) for the texts that contain a key, or whose local names do."""
+    inside = re.compile(re.escape(key) + (r"[^/\n]*/{0,3}\n" if local else r"[^\n]*\n"))
+    for begin, block in blocks(texts, _LOCAL if local else None):
+        text = f"\n{block.casefold()}"
+        line, counted = -1, 0
+        for match in inside.finditer(text):
+            line += text.count("\n", counted, match.start())
+            counted = match.start()
+            name = text[text.rfind("\n", 0, counted) + 1 : match.end()].rstrip("/\n")
+            yield begin + line, name.rpartition("/")[2] if local else name
 
 
 def _lines_with(keys: Collection[str], text: str, local: bool) -> Iterator[tuple[int, str]]:
