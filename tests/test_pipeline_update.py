@@ -413,6 +413,21 @@ def test_the_command_reports_skipped_lines_and_unconnected_terms(
         assert told in " ".join(done.stdout.split())
 
 
+def test_the_command_says_that_there_is_nothing_to_add(
+    typed: Path, tmp_path: Path, pyke: Command
+) -> None:
+    empty = tmp_path / "empty.nt"
+    empty.touch()
+    assert pyke("embed", typed, "-o", tmp_path / "out", "--dimensions", "8").returncode == 0
+    for number, (source, is_told) in enumerate(
+        [((empty,), True), ((typed,), True), (("--remove", empty), False)]
+    ):
+        done = pyke("update", tmp_path / "out", *source, "-o", tmp_path / f"out{number}")
+        assert done.returncode == 0, done.stderr
+        told = "Nothing to add: the input has no triples that the graph lacks." in done.stdout
+        assert told is is_told
+
+
 def test_the_command_refuses_a_damaged_embedding(
     typed: Path, newcomers: Path, tmp_path: Path, pyke: Command
 ) -> None:

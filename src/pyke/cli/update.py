@@ -66,6 +66,8 @@ def _sentences(change: dict[str, Any]) -> list[str]:
     added = f"Added {counted(change['added'], 'triple')}{removed}."
     placed = f"{counted(change['new_terms'], 'new term')}, {counted(moved, 'existing term')} moved"
     lines = [f"{added} {placed}, {change['seconds']:.1f} s."]
+    if change["inputs"][0] and not change["added"]:
+        lines.insert(0, "Nothing to add: the input has no triples that the graph lacks.")
     if number := change["not_found"]:
         lines.append(
             f"Not found in the graph: {counted(number, 'statement')} to remove. "
