@@ -125,6 +125,7 @@ def predict_withheld(
     asked = withheld[found.subjects]
     known = np.flatnonzero(withheld)
     kinds = found.kinds
+    assert kinds, "no types were withheld"
     is_asked = withheld[kinds.asked]
     return Outcome(
         found.confidences[asked],

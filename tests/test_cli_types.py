@@ -283,7 +283,6 @@ def test_invalid_options_are_refused_before_the_work(
     [
         ("<e:a> <e:p> <e:b> .\n", "no subject has a type"),
         (FAMILY.replace("female", "male"), "have the same class"),
-        (FAMILY, "--also-typed"),
         (
             f"<e:a> {TYPE} <e:c> .\n<e:b> {TYPE} <e:d> .\n<e:a> <e:p> <e:o> .\n",
             "only one typed subject occurs in triples",
@@ -294,7 +293,7 @@ def test_invalid_options_are_refused_before_the_work(
             "only in triples that state their types",
         ),
     ],
-    ids=["untyped", "one class", "all typed", "one subject", "only types"],
+    ids=["untyped", "one class", "one subject", "only types"],
 )
 def test_a_graph_without_usable_types_is_refused(
     pyke: Command, tmp_path: Path, text: str, told: str
@@ -304,6 +303,26 @@ def test_a_graph_without_usable_types_is_refused(
     run = pyke("types", tmp_path / "out", "--mu", "1")
     assert run.returncode == 65
     assert told in run.stderr
+
+
+@pytest.mark.parametrize("name", ["types.nt", "types.ttl", "types.csv", "types.parquet", None])
+def test_a_graph_in_which_every_entity_has_a_type_needs_no_prediction(
+    pyke: Command, tmp_path: Path, name: str | None
+) -> None:
+    (tmp_path / "graph.nt").write_text(FAMILY)
+    package.embed(tmp_path / "graph.nt", dimensions=3).save(tmp_path / "out")
+    output = ["-o", str(tmp_path / name)] if name else []
+    run = pyke("types", tmp_path / "out", *output, "--report", tmp_path / "report.html")
+    assert run.returncode == 0, run.stderr
+    shown = " ".join(run.stdout.split())
+    assert "Nothing to predict: all 5 entities have a type. Use --also-typed" in shown
+    assert "embed" not in run.stderr  # nothing was computed
+    assert (tmp_path / "report.html").exists()
+    if name:
+        assert f"Wrote {tmp_path / name} without predictions." in shown
+        assert (tmp_path / name).exists()
+    told = json.loads(pyke("types", tmp_path / "out", "--json").stdout)
+    assert (told["predictions"], told["asked"], told["not_measured"]) == (0, 0, [])
 
 
 def test_it_shows_no_precision_if_none_was_measured(pyke: Command, tmp_path: Path) -> None:

@@ -306,12 +306,11 @@ def test_a_graph_without_types_or_with_one_class_is_refused(tmp_path: Path) -> N
         embed(tmp_path, FAMILY.replace("female", "male")).predict_types()
 
 
-def test_a_graph_without_untyped_entities_is_an_error_that_names_the_parameter(
-    tmp_path: Path,
-) -> None:
+def test_a_graph_without_untyped_entities_has_no_predictions(tmp_path: Path) -> None:
     family = embed(tmp_path, FAMILY)
-    with pytest.raises(NothingToScore, match="`only_untyped=False`"):
-        family.predict_types(mu=2)
+    found = family.predict_types(mu=2)
+    assert (len(found), found.asked, found.not_measured()) == (0, 0, [])
+    assert len(found.select(precision=0.5, unmeasured=True)) == 0
     assert family.predict_types(mu=1, only_untyped=False).asked == 5
 
 

@@ -175,6 +175,11 @@ def _reason(group: Unmeasured, names: Mapping[str, str]) -> str:
 def _sentences(found: Predictions, output: Path | None) -> list[str]:
     examined = f"{counted(found.asked, 'subject')} {'was' if found.asked == 1 else 'were'}"
     lines = summary(found, output, "type", examined)
+    if not found.asked:
+        lines[0] = (
+            f"Nothing to predict: all {len(found.embedding.entities):,} entities have a type. "
+            "Use --also-typed to predict further types."
+        ) + (f" Wrote {output} without predictions." if output and str(output) != "-" else "")
     if not len(found) and found.asked > found.without_voters:
         lines[0] += " No prediction reached the confidence."
     if found.of_typed:

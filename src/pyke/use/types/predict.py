@@ -12,7 +12,6 @@ from pyke.config import Config
 from pyke.core.arrays import Ids, Matrix
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
-from pyke.errors import NothingToScore
 from pyke.graph.graph import Graph
 from pyke.use.types.calibration import Calibration, calibrate
 from pyke.use.types.folds import Folds
@@ -51,7 +50,8 @@ def predict_types(
         was not measured.
     only_untyped
         False also predicts further types of typed subjects. Their confidence is less reliable: it
-        was measured on subjects of which no types were known.
+        was measured on subjects of which no types were known. With True, nothing is predicted if
+        every entity has a type.
     exact
         True or False for an exact or an approximate search; by default the number of terms decides.
     threads
@@ -69,6 +69,10 @@ def predict_types(
     """
     check_selection(min_confidence, precision)
     progress = progress or Progress()
+    table = TypeTable.of(embedding.types)
+    require_classes(table)
+    if only_untyped and not len(_candidates(embedding, table, only_untyped, None)):
+        return Predictions.of_nothing(embedding)
     predictor = prepare(embedding, None, mu, only_untyped, exact, threads, progress)
     found = _predict(predictor, embedding, progress)
     return found.select(min_confidence, precision, unmeasured)
@@ -176,10 +180,6 @@ def _candidates(
         chosen[embedding.predicates] = False
     if term is not None:
         chosen[term] = True
-    if not chosen.any():
-        raise NothingToScore(
-            "every entity has a type already. Pass `only_untyped=False` to predict further types."
-        )
     return np.flatnonzero(chosen).astype(np.int32)
 
 

@@ -15,7 +15,7 @@ from pyke.core.notebook import html_table
 from pyke.embedding.embedding import Embedding
 from pyke.embedding.lookup import texts_at
 from pyke.errors import UsageError
-from pyke.use.types.calibration import Calibration
+from pyke.use.types.calibration import Calibration, Measured
 from pyke.use.types.kinds import Kinds
 from pyke.use.types.rows import PredictedRows
 from pyke.use.types.write import can_be_named, is_iri, write_predictions
@@ -83,10 +83,18 @@ class Predictions(PredictedRows[Prediction]):
     measured: NDArray[np.bool_]  # whether the confidence was measured on subjects like these
     asked: int  # subjects for which types were to be predicted
     without_voters: int  # those of which no typed neighbour shares a role with them
-    kinds: Kinds
+    kinds: Kinds | None  # None if no term was asked for
     calibration: Calibration
     exact: bool  # whether the search for neighbours was exact …
     recall: float  # … and otherwise the share of the true neighbours that it found
+
+    @classmethod
+    def of_nothing(cls, embedding: Embedding) -> Predictions:
+        """No predictions, as there was no term to predict types for."""
+        ids, shares = np.zeros(0, np.int32), np.zeros(0)
+        columns = (ids, ids, ids, shares, shares, np.zeros(0, bool))
+        calibration = Calibration(Measured.of([]), 0)
+        return cls(embedding, *columns, 0, 0, None, calibration, exact=True, recall=1.0)
 
     def __repr__(self) -> str:
         expected = f"; {self.expected_right:.1%} are expected to be correct" if len(self) else ""
@@ -161,7 +169,7 @@ class Predictions(PredictedRows[Prediction]):
                 namespace(terms[one.example], one.of_host) if one.in_new_namespace else None,
                 terms[one.example],
             )
-            for one in self.kinds.not_measured()
+            for one in (self.kinds.not_measured() if self.kinds else ())
         ]
 
     @property
