@@ -19,6 +19,7 @@ from pyke.use.serve import limits, predicted
 from pyke.use.serve.api import title
 from pyke.use.serve.application import application
 from pyke.use.serve.child import Impossible
+from pyke.use.serve.costs import costs
 from pyke.use.serve.explorer import Explorer
 from pyke.use.serve.guard import Access
 from pyke.use.serve.openapi import document
@@ -362,3 +363,15 @@ def test_jobs_stop_with_the_server(embedding: Embedding) -> None:
     assert job.wait(10)
     with pytest.raises(Impossible, match="stopping"):
         job.result()
+
+
+def test_costs_of_predictions_grow_with_the_graph(embedding: Embedding) -> None:
+    small = costs(Explorer(embedding))
+    assert 0.19e9 < small["types"] < 0.25e9
+    assert 0.19e9 < small["facts"] < 0.25e9
+    assert small["seconds"] == pytest.approx(
+        sum(one["seconds"] for one in embedding.manifest["stages"])
+    )
+    large = replace(embedding, manifest={"particles": 10**6})
+    assert costs(Explorer(large))["types"] - small["types"] > 4 * 8 * 10**6
+    assert costs(Explorer(large))["seconds"] is None

@@ -223,6 +223,24 @@ def test_colours_show_types_clusters_or_namespaces(page: Browser, by: str) -> No
 
 
 @needs_chromium
+def test_the_search_for_clusters_can_be_cancelled(page: Browser) -> None:
+    page.run(
+        """(ask => { window.fetch = (address, ...rest) => address.includes("by=cluster")
+             ? Promise.resolve(new Response(
+                 '{"status": "computing", "stage": "neighbours", "part": 0.25}', {status: 202}))
+             : ask(address, ...rest); })(window.fetch)"""
+    )
+    _click(page, _element("#by [value=cluster]"))
+    page.wait("!!document.querySelector('#notice button')")
+    shown = page.run("document.getElementById('notice').innerText")
+    assert "Finding clusters … neighbours 25 %" in shown
+    _click(page, _element("#notice button"))
+    page.wait("document.getElementById('notice').hidden")
+    assert page.run(_element("#by [value=type]") + ".getAttribute('aria-checked')") == "true"
+    assert page.run("explorer.chart.legend.some(one => one.name === 'baker')")
+
+
+@needs_chromium
 @pytest.mark.parametrize(("tool", "key"), [("lasso", "l"), ("box", "b")])
 def test_a_selection_is_listed_and_saved(
     page: Browser, tool: str, key: str, tmp_path: Path, embedding: Embedding
@@ -311,6 +329,8 @@ def test_predictions_are_computed_when_someone_asks(page: Browser, kind: str, te
     _search(page, "ada")
     page.press("Enter")
     page.wait("document.querySelector('#panel h2')?.textContent === 'Ada Lovelace'")
+    price = page.run(f"document.querySelector('[data-kind={kind}] .quiet:not(h3 *)').textContent")
+    assert re.match(r"Needs about 0\.\d GB of memory, once for all terms\.", price)
     page.run(f"document.querySelector('[data-kind={kind}] .link').click()")
     page.wait(
         f"!!document.querySelector('[data-kind={kind}] .guess, [data-kind={kind}] p')"

@@ -13,6 +13,7 @@ from pyke.core.arrays import Ids
 from pyke.graph.graph import LITERAL
 from pyke.use.serve import limits
 from pyke.use.serve.answers import Refused, json_answer
+from pyke.use.serve.costs import costs
 from pyke.use.serve.explorer import Explorer
 
 _EXTENSIONS = re.compile(
@@ -34,6 +35,7 @@ def info(explorer: Explorer) -> Response:
             "updated": bool(e.manifest.get("updates")),
             "compared": explorer.other is not None,
             "indexed": explorer.is_indexed,
+            "costs": costs(explorer),
             "limits": {
                 "neighbours": limits.MAX_NEIGHBOURS,
                 "page": limits.MAX_PAGE,

@@ -62,9 +62,12 @@ export function choice(id, changed) {
 }
 
 let noticed = 0;
-export function notice(text) {
+export function notice(text, cancel = null) {
   const mine = ++noticed, node = element("notice");
-  node.textContent = text;
+  const stop = cancel && (node.querySelector("button") ?? make("button", {type: "button", className: "link", text: "Cancel"}));
+  if (stop) stop.onclick = cancel;
+  if (!stop || !node.contains(stop)) node.replaceChildren(make("span"), ...(stop ? [stop] : []));
+  node.firstChild.textContent = text;
   node.hidden = !text;
   return () => { if (mine === noticed) node.hidden = true; };
 }

@@ -44,7 +44,8 @@ export function start(chart, changed) {
     let done = () => {};
     const waiting = ({stage, part}) => {
       const share = part ? ` ${Math.round(100 * part)} %` : "";
-      done = notice(`Finding ${by === "cluster" ? "clusters" : "groups"} … ${stage}${share}`);
+      const what = by === "cluster" ? "clusters" : "groups";
+      done = notice(`Finding ${what} … ${stage}${share}`, () => choose("type"));
     };
     try {
       const options = {signal: own.signal, waiting};

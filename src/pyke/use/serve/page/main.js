@@ -117,6 +117,7 @@ const panel = new Panel({
   open, close,
   show: id => { if (!chart.goTo(id)) notice("The map shows a sample; this term is not in it."); },
   forces: (id, button) => state.physics?.forces(id, button),
+  info: () => state.info,
 });
 const selected = new Selected(open, ids => { chart.marks = ids.slice(0, 20000); chart.redraw(); });
 

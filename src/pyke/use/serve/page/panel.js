@@ -7,8 +7,8 @@ const PAGE = 12;
 const NEIGHBOURS = 12;
 
 export class Panel {
-  constructor({open, close, show, forces}) {
-    Object.assign(this, {open, close, show, forces});
+  constructor({open, close, show, forces, info}) {
+    Object.assign(this, {open, close, show, forces, info});
     this.node = element("panel");
     this.predicts = new Set();  // kinds of predictions that a person has asked for
     this.running = null;
@@ -125,7 +125,8 @@ export class Panel {
     const section = this.part(title, "", body);
     section.dataset.kind = kind;
     const offer = () => body.replaceChildren(
-      make("button", {type: "button", className: "link", text: `Predict ${kind}`, click: start}));
+      make("button", {type: "button", className: "link", text: `Predict ${kind}`, click: start}),
+      make("p", {className: "quiet", text: this.price(kind)}));
     const start = async () => {
       this.predicts.add(kind);
       const began = performance.now(), own = new AbortController();
@@ -152,6 +153,16 @@ export class Panel {
     };
     if (this.predicts.has(kind)) start(); else offer();
     return section;
+  }
+
+  // What predictions of a kind will need.
+  price(kind) {
+    const costs = this.info()?.costs;
+    if (!costs) return "";
+    const memory = `${(Math.ceil(costs[kind] / 1e8) / 10).toFixed(1)} GB of memory`;
+    const times = kind === "types" ? "two to four" : "four to eight";
+    const long = costs.seconds > 5 ? ` and ${times} times the ${Math.round(costs.seconds)} s of the embedding` : "";
+    return `Needs about ${memory}${long}, once for all terms.`;
   }
 
   types(found) {
