@@ -81,7 +81,7 @@ release: $(TOOLS)
 	.ci/package
 	.ci/lowest
 	$(PIP) pip-audit
-	$(BIN)/python bench/audit.py $(if $(ADVISORIES),--advisories $(ADVISORIES))
+	$(BIN)/python bench/vulnerabilities.py $(if $(ADVISORIES),--advisories $(ADVISORIES))
 	$(MAKE) faults
 
 tools: $(TOOLS)
