@@ -3,8 +3,9 @@
 - 64 connections ask for neighbours and search for 60 seconds, on this computer only. Requests for a
   small file on the same server are the limit that they are compared with.
 - Search among a million names, compared with a loop over Python strings.
-- With `--predictions`: seconds and memory until types and facts are predicted, and how long a
-  search takes meanwhile.
+- With `--predictions`: seconds and memory of everything that takes long, such as predicted types
+  and facts: of the server, of the process that computes it, and of both together; and how long a
+  search takes meanwhile. "Said" is what the page states.
 - The page of wordnet30 in headless Chromium: milliseconds until the first picture, and between two
   pictures while the map moves. Chromium draws without a graphics card there.
 
@@ -22,6 +23,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -156,26 +158,97 @@ def under_load(directory: Path, terms: int, connections: int, seconds: float) ->
     return rows
 
 
+class Watch(threading.Thread):
+    """The largest memory of a server and of its processes so far, apart and together, in MB.
+
+    `server` and `process` count mapped files as part of each. `together` counts a page that
+    several processes share once.
+    """
+
+    def __init__(self, server: int) -> None:
+        super().__init__(daemon=True)
+        self._server = server
+        self._ended = threading.Event()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was measured."""
+        self.server = self.process = self.together = 0.0
+        self.cpu: dict[int, float] = {}
+
+    def run(self) -> None:
+        """Look twenty times a second."""
+        while not self._ended.wait(0.05):
+            children = [
+                int(child)
+                for task in Path(f"/proc/{self._server}/task").iterdir()
+                for child in _read(task / "children").split()
+            ]
+            # A process that has just been forked still looks like the server.
+            named = [one for one in children if "serve.tasks" in _read(f"/proc/{one}/cmdline")]
+            shared = [_megabytes(one, "smaps_rollup", "Pss") for one in (self._server, *named)]
+            self.server = max(self.server, _megabytes(self._server, "status", "VmRSS"))
+            for one in named:
+                self.process = max(self.process, _megabytes(one, "status", "VmRSS"))
+                self.cpu[one] = cpu_seconds(one)
+            self.together = max(self.together, sum(shared))
+
+    def end(self) -> None:
+        """Stop."""
+        self._ended.set()
+        self.join()
+
+
+def _read(path: Path | str) -> str:
+    """A file of /proc; empty if the process has ended."""
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def _megabytes(process: int, file: str, field: str) -> float:
+    found = re.search(rf"^{field}:\s+(\d+)", _read(f"/proc/{process}/{file}"), re.MULTILINE)
+    return int(found[1]) * 1024 / 1e6 if found else 0.0
+
+
 def cpu_seconds(process: int) -> float:
     """Processor time of a process so far."""
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    fields = (_read(f"/proc/{process}/stat") or ")" + " 0" * 20).rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+LONG = {  # what takes long, and its address
+    "simulation in 2-D": "points?layout=simulation",
+    "film": "film",
+    "springs": "forces?term=1000",
+    "types": "types?term=1000",
+    "facts": "facts?term=1000",
+    "clusters": "legend?by=cluster",
+}
+
+
 def predictions(directory: Path) -> list[dict[str, Any]]:
-    """What the first prediction of types and of facts costs, and a search at the same time."""
+    """What each long computation costs, and a search at the same time."""
     from urllib.error import HTTPError
     from urllib.request import urlopen
 
     rows = []
     with server(directory) as (address, process):
+        watch = Watch(process)
+        watch.start()
         while not json.loads(wait(address, "/api/info"))["indexed"]:
             time.sleep(0.2)
-        for kind in ("types", "facts"):
+        said = json.loads(wait(address, "/api/info"))["costs"]
+        rows.append(
+            {"computation": "map", "server MB": watch.server, "together MB": watch.together}
+        )
+        for kind, target in LONG.items():
+            watch.reset()
             began, spent, searches, status = time.monotonic(), cpu_seconds(process), [], 202
             while status in (202, 429):
                 try:
-                    with urlopen(f"{address}api/{kind}?term=1000") as answer:
+                    with urlopen(f"{address}api/{target}") as answer:
                         status = answer.status
                 except HTTPError as error:  # the computer is too busy: the page asks again, too
                     status = error.code
@@ -184,13 +257,18 @@ def predictions(directory: Path) -> list[dict[str, Any]]:
                 searches.append(1000 * (time.monotonic() - at))
                 time.sleep(0.2)
             rows.append({
-                "prediction": kind,
+                "computation": kind,
+                "status": status,
                 "seconds": time.monotonic() - began,
-                "CPU s": cpu_seconds(process) - spent,
-                "peak MB": peak(process) / 1e6,
+                "CPU s": cpu_seconds(process) - spent + sum(watch.cpu.values()),
+                "server MB": watch.server,
+                "process MB": watch.process or None,
+                "said MB": said[kind] / 1e6 if kind in said else None,
+                "together MB": watch.together,
                 "search median ms": float(np.median(searches)),
                 "search max ms": max(searches),
             })  # fmt: skip
+        watch.end()
     return rows
 
 
@@ -321,6 +399,11 @@ def main() -> None:
     misses = [f"{row['requests']}: {row['5xx']} answers 5xx" for row in rows if row.get("5xx")]
     misses += [f"{row['requests']}: memory grew" for row in rows if row.get("growth", 1) > 1.1]
     misses += ["memory ≥ 1 GB"] * (rows[-1]["peak MB"] >= 1000)
+    misses += [
+        f"{row['computation']}: memory of the server ≥ 1 GB"
+        for row in predicted
+        if row["server MB"] >= 1000
+    ]
     misses += ["search ≥ 50 ms"] * (names["max ms"] >= 50)
     if seen and seen["first picture ms"] >= 2000:
         misses.append("first picture after 2 s")
@@ -331,7 +414,7 @@ def main() -> None:
     if seen:
         table({name: "" if name == "renderer" else ",.0f" for name in seen}, [seen])
     if predicted:
-        table({name: ",.0f" if name != "prediction" else "" for name in predicted[0]}, predicted)
+        table({name: ",.0f" if name != "computation" else "" for name in predicted[1]}, predicted)
     finish({}, [], misses, False)
 
 

@@ -519,6 +519,45 @@ def test_without_webgl_the_map_is_drawn_on_a_plain_canvas(page: Browser, address
 
 
 @needs_chromium
+def test_on_a_phone_the_panel_takes_the_place_of_the_legend(page: Browser) -> None:
+    page.resize(390, 800)
+    page.run("document.getElementById('fold').click()")
+    shown = "document.getElementById('legend').getBoundingClientRect().height > 0"
+    assert page.run(shown)
+    free = page.run("explorer.chart.insets().bottom")
+    page.run("location.hash = '#3'")
+    page.wait("!document.getElementById('panel').hidden")
+    assert not page.run(shown)
+    high = page.run("document.getElementById('panel').getBoundingClientRect().top")
+    assert page.run("explorer.chart.insets().bottom") == 800 - high
+    page.run("location.hash = ''")
+    page.wait("document.getElementById('panel').hidden")
+    assert page.run("explorer.chart.insets().bottom") == free
+    page.resize(1300, 800)
+
+
+@needs_chromium
+def test_labels_that_come_late_are_not_drawn_on_the_film(page: Browser) -> None:
+    page.run(
+        """(ask => { window.fetch = async (address, ...rest) => {
+             const answer = await ask(address, ...rest);
+             if (address.startsWith("/api/labels")) {
+               window.late = true;
+               while (window.late) await new Promise(done => setTimeout(done, 20));
+             }
+             return answer; }; })(window.fetch)"""
+    )
+    page.run("explorer.chart.zoom(1.2)")
+    page.wait("window.late === true")
+    page.run("document.getElementById('physics').click()")
+    page.wait("document.documentElement.dataset.film === 'ready'")
+    page.run("window.late = false")
+    page.wait("!explorer.state.labelling")
+    assert page.run("explorer.chart.labels.length") == 0
+    page.run("document.getElementById('film-close').click()")
+
+
+@needs_chromium
 def test_on_a_phone_nothing_is_wider_than_the_screen(page: Browser) -> None:
     page.resize(390, 844, mobile=True)
     page.settle()

@@ -21,7 +21,10 @@ const chart = new Chart(element("points"), element("overlay"));
 const state = {layout: "components", dimensions: 2, shown: {layout: "components", dimensions: 2}, info: null, loading: null, detail: false};
 
 chart.insets = () => {
-  const narrow = innerWidth <= 720, place = id => (element(id).hidden ? null : element(id).getBoundingClientRect());
+  const narrow = innerWidth <= 720, place = id => {
+    const box = element(id).getBoundingClientRect();
+    return box.width ? box : null;
+  };
   const panel = place("panel") ?? place("selected"), tools = place("tools"), film = place("film");
   if (narrow) {
     const lowest = Math.min(...[panel, film, place("legend"), tools].filter(Boolean).map(box => box.top), innerHeight);
@@ -83,8 +86,9 @@ function askLabels() {
     if (key === shownBox || state.film) { state.labelling = false; return; }
     try {
       const found = await ask("/api/labels", {layout, dimensions, box, by: legend.by(), hide}, {signal: own.signal});
-      shownBox = key;
       state.labelling = false;
+      if (state.film) return;
+      shownBox = key;
       chart.labels = found.labels.map(({id, text}) => ({id, text: shortened(clean(text))}));
       chart.redraw();
     } catch { /* the labels of another place are asked for already */ }

@@ -169,8 +169,9 @@ export class Panel {
     if (!found.types.length) {
       return [make("p", {className: "quiet", text: "No typed neighbour has anything in common with this term."})];
     }
-    const rows = found.types.slice(0, 6).map(one => this.guess(
-      this.link(one), one.confidence, one.stated, `${one.votes} of ${found.voters_asked} neighbours`));
+    const likely = found.types.filter((one, at) => at === 0 || one.confidence >= 0.01);
+    const rows = likely.slice(0, 6).map(one => this.guess(
+      this.link(one), one.confidence, one.stated, `${one.votes} of ${found.voters_asked} neighbours have it`));
     const note = found.status === "measured" ? [] : [make("p", {className: "quiet",
       text: "This term is unlike all typed subjects: its confidence was not measured."})];
     return [...note, ...rows, this.why(found)];
@@ -178,14 +179,14 @@ export class Panel {
 
   facts(found) {
     if (!found.facts.length) {
-      return [make("p", {className: "quiet", text: "Nothing that its like have is missing."})];
+      return [make("p", {className: "quiet", text: "It lacks no predicate that most similar entities have."})];
     }
     return found.facts.flatMap(one => [
       make("p", {className: "quiet"}, this.link(one.predicate),
-        document.createTextNode(` · ${Math.round(100 * one.likelihood)} % of its like have it`)),
+        document.createTextNode(` · ${Math.round(100 * one.likelihood)} % of similar entities have it`)),
       ...one.objects.slice(0, 3).map(object => this.guess(
         this.link(object), object.confidence, object.stated,
-        `${object.votes} of ${one.voters_asked} neighbours`)),
+        `${object.votes} of ${one.voters_asked} neighbours have it`)),
       this.why(one)]);
   }
 
@@ -201,14 +202,14 @@ export class Panel {
   why({voters, shared}) {
     const common = shared.slice(0, 6).map(one => {
       const [predicate, other] = [this.link(one.predicate), one.other ? this.link(one.other, "link", 44) : null];
-      const parts = one.is_subject ? [other ? "" : "has ", predicate, " ", other] : ["is ", predicate, " of ", other ?? "something"];
+      const parts = one.is_subject ? ["it ", predicate, " ", other ?? "…"] : [other ?? "…", " ", predicate, " it"];
       return make("li", {}, ...parts, make("span", {className: "number",
         text: ` · ${one.voters} neighbours, ${count(one.terms)} terms`}));
     });
     const nearest = voters.slice(0, 6).map(one => make("li", {}, this.link(one),
       make("span", {className: "number", text: ` · ${one.distance.toFixed(3)} · ${one.types.map(clean).join(", ")}`})));
     return make("details", {}, make("summary", {text: "Why?"}),
-      make("p", {className: "quiet", text: "What the voting neighbours have in common with it:"}), make("ul", {}, ...common),
-      make("p", {className: "quiet", text: "The nearest of them:"}), make("ul", {}, ...nearest));
+      make("p", {className: "quiet", text: "Statements like these are about it and its neighbours:"}), make("ul", {}, ...common),
+      make("p", {className: "quiet", text: "The nearest neighbours that vote, with distance and type:"}), make("ul", {}, ...nearest));
   }
 }

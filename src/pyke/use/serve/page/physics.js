@@ -220,7 +220,7 @@ function described({term, predicate, other, is_subject, members}) {
   if (term) return clean(term.name);
   if (!predicate) return `a cluster of ${members} terms`;
   const name = clean(predicate.name);
-  if (!other) return is_subject ? `has ${name}` : `is ${name} of something`;
+  if (!other) return is_subject ? `${name} …` : `← ${name} …`;
   return is_subject ? `${name} ${clean(other.name)}` : `← ${name} ${clean(other.name)}`;
 }
 
