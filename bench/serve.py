@@ -159,26 +159,38 @@ def under_load(directory: Path, terms: int, connections: int, seconds: float) ->
 
 
 class Watch(threading.Thread):
-    """The largest memory of a server and of its processes so far, apart and together, in MB.
+    """The largest memory of a server and of its newest process, apart and together, in MB.
 
-    `server` and `process` count mapped files as part of each. `together` counts a page that
-    several processes share once.
+    `server` and `process` count mapped files as part of each. `together` has all processes, also
+    those that wait for questions, and counts a page that several of them share once.
     """
 
     def __init__(self, server: int) -> None:
         super().__init__(daemon=True)
         self._server = server
         self._ended = threading.Event()
+        self._cpu: dict[int, float] = {}
         self.reset()
 
     def reset(self) -> None:
         """Forget what was measured."""
-        self.server = self.process = self.together = 0.0
-        self.cpu: dict[int, float] = {}
+        Path(f"/proc/{self._server}/clear_refs").write_text("5")  # resets its peak
+        self._known = set(self._cpu)
+        self.process = self.together = 0.0
+
+    @property
+    def server(self) -> float:
+        """The peak of the server."""
+        return peak(self._server) / 1e6
+
+    @property
+    def cpu(self) -> float:
+        """Processor time of the newest process."""
+        return sum(spent for one, spent in self._cpu.items() if one not in self._known)
 
     def run(self) -> None:
-        """Look twenty times a second."""
-        while not self._ended.wait(0.05):
+        """Look five times a second."""
+        while not self._ended.wait(0.2):
             children = [
                 int(child)
                 for task in Path(f"/proc/{self._server}/task").iterdir()
@@ -186,11 +198,11 @@ class Watch(threading.Thread):
             ]
             # A process that has just been forked still looks like the server.
             named = [one for one in children if "serve.tasks" in _read(f"/proc/{one}/cmdline")]
-            shared = [_megabytes(one, "smaps_rollup", "Pss") for one in (self._server, *named)]
-            self.server = max(self.server, _megabytes(self._server, "status", "VmRSS"))
             for one in named:
-                self.process = max(self.process, _megabytes(one, "status", "VmRSS"))
-                self.cpu[one] = cpu_seconds(one)
+                if one not in self._known:
+                    self.process = max(self.process, _megabytes(one, "status", "VmHWM"))
+                    self._cpu[one] = max(self._cpu.get(one, 0), cpu_seconds(one))
+            shared = [_megabytes(one, "smaps_rollup", "Pss") for one in (self._server, *named)]
             self.together = max(self.together, sum(shared))
 
     def end(self) -> None:
@@ -260,7 +272,7 @@ def predictions(directory: Path) -> list[dict[str, Any]]:
                 "computation": kind,
                 "status": status,
                 "seconds": time.monotonic() - began,
-                "CPU s": cpu_seconds(process) - spent + sum(watch.cpu.values()),
+                "CPU s": cpu_seconds(process) - spent + watch.cpu,
                 "server MB": watch.server,
                 "process MB": watch.process or None,
                 "said MB": said[kind] / 1e6 if kind in said else None,

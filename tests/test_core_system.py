@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import subprocess
@@ -189,3 +190,27 @@ def test_too_little_address_space_is_an_error_before_libraries_abort(limit: int)
         r"pyke: the limit .* is [0-9.]+ MB; PYKE needs .* Increase .*\n", run.stderr
     )
     assert pyke("embed", "--help").returncode == 0
+
+
+def test_pages_of_a_mapped_array_are_released_and_read_again(tmp_path: Path) -> None:
+    size = 64 << 20
+    (tmp_path / "data").write_bytes(bytes(range(256)) * (size // 256))
+    with open(tmp_path / "data", "rb") as file:
+        mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    array = mapped[128:].view(np.int32).reshape(-1, 4)
+    total = array.sum(dtype=np.int64)
+    before = system.resident_bytes()
+    system.release_pages(array)
+    if system.is_linux():
+        assert system.resident_bytes() < before - size // 2
+    assert array.sum(dtype=np.int64) == total
+
+
+def test_pages_of_other_arrays_stay() -> None:
+    own = np.arange(1 << 12)
+    written = np.frombuffer(mmap.mmap(-1, 1 << 14), np.uint8)
+    written[:] = 7
+    for array in (own, written[5:]):
+        system.release_pages(array)
+    assert own[-1] == (1 << 12) - 1
+    assert (written == 7).all()

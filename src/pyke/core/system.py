@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import mmap
 import os
 import resource
 import sys
@@ -77,6 +78,17 @@ def release_free_memory() -> None:
     """Return memory that the allocator keeps in reserve; only the GNU C library can do this."""
     if is_linux() and (trim := _c_function("malloc_trim")):
         trim(0)
+
+
+def release_pages(array: Any) -> None:
+    """Forget the pages of an array that is mapped from a file; they are read again when used.
+
+    Arrays that can be written, or are not mapped, stay as they are.
+    """
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
+    if array is not None and memoryview(array).readonly and is_linux():
+        array.madvise(mmap.MADV_DONTNEED)
 
 
 def limit_memory(limit: int) -> None:

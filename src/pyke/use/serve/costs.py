@@ -22,8 +22,9 @@ def costs(explorer: Explorer) -> dict[str, Any]:
     terms, manifest = len(e), e.manifest
     particles = max(terms, manifest.get("particles") or 0)
     texts = len(e.terms.blob) + len(e.labels.blob)
-    graph = PROGRAM_BYTES + 14 * len(explorer.triples) + 8 * terms + texts
     vectors = 4 * e.dimensions
+    graph = PROGRAM_BYTES + 14 * len(explorer.triples) + 8 * terms + texts
+    graph += 28 * (manifest.get("springs") or 0) + vectors * terms  # springs, mapped vectors
     stages = {one.get("name"): one.get("seconds") for one in manifest.get("stages", [])}
     seconds = [float(stages.get(name) or 0) for name in _AGAIN]
     return {

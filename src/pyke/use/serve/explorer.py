@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pyke.core import system
 from pyke.core.arrays import Floats, Ids
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
@@ -106,6 +107,7 @@ class Explorer:
         def compute(_: Progress) -> SearchIndex:
             index = SearchIndex(self.embedding)
             index.find("a", 1)  # compiles the kernel; requests do not wait for it
+            system.release_pages(self.embedding.terms.blob)  # the index has all names
             return index
 
         return self.job("search", compute, quick=True)
@@ -117,6 +119,7 @@ class Explorer:
         def compute(_: Progress) -> search.ExactIndex:
             index = search.ExactIndex(self.vectors)
             index.search(self.vectors[:1], 1, np.zeros(1, np.int64))  # compiles the kernel
+            system.release_pages(self.vectors)  # the index has a copy
             return index
 
         return self.job("neighbours", compute, quick=True)
