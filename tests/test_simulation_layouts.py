@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from pyke.core.arrays import BLOCK_ROWS, Matrix, Repellers
 from pyke.core.progress import Progress
 from pyke.core.scratch import Scratch, ScratchFile
 from pyke.errors import WriteError
-from pyke.simulation import quarters
+from pyke.simulation import quarters, slabs
 from pyke.simulation.anneal import Forces, State, simulate_forces
 from pyke.simulation.layouts import LAYOUTS, ROWS, Layout
 
@@ -55,7 +56,7 @@ def test_every_layout_gives_the_bits_of_complete_rows(
         repel_above=repel_above, max_iterations=3, epsilon=0, seed=seed, threads=2,
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quarters, "SPRINGS_AT_ONCE", 1000)
+        patch.setattr(slabs, "SPRINGS_AT_ONCE", 1000)
         patch.setattr(quarters, "ROWS_AT_ONCE", 300)
         assert end_of(forces, config, layout) == end_of(forces, config, ROWS)
 
@@ -101,15 +102,57 @@ def test_a_full_disk_ends_the_simulation_with_a_clear_error(
     assert not list(tmp_path.iterdir()), "scratch files have no name"
 
 
-def test_springs_on_disk_come_in_parts_of_whole_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quarters, "SPRINGS_AT_ONCE", 1500)
-    matrix, _ = random_forces(4 * BLOCK_ROWS + 3, 1, 3)
-    held = quarters.Springs(matrix, False, Scratch())
-    parts = list(held.parts())
-    assert len(parts) > 2
-    assert [begin for begin, *_ in parts[1:]] == [end for _, end, *_ in parts[:-1]]
-    for number, whole in enumerate((matrix.columns, matrix.values)):
-        assert (np.concatenate([arrays[number] for *_, arrays in parts]) == whole).all()
+@pytest.mark.parametrize("most", [{"SPRINGS_AT_ONCE": 1500}, {"ROWS_OF_SLAB": BLOCK_ROWS}])
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_slabs_are_whole_blocks_in_order(
+    in_memory: bool, most: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in most.items():
+        monkeypatch.setattr(slabs, name, value)
+    matrix, repellers = random_forces(4 * BLOCK_ROWS + 3, 1, 3)
+    found = list(slabs.Slabs([(matrix, repellers)], Config(), in_memory, Scratch()))
+    assert len(found) > 2
+    assert [one.begin for one in found[1:]] == [one.end for one in found[:-1]]
+    assert (found[0].begin, found[-1].end) == (0, matrix.rows)
+    for one in found:
+        assert one.begin % BLOCK_ROWS == 0
+        arrays = one.read("columns", "sigma", "offsets", "members", "pool", "pool_offsets")
+        springs = slice(*(arrays["offsets"][[0, -1]] - one.first_spring))
+        whole = slice(*matrix.offsets[[one.begin, one.end]])
+        assert (arrays["columns"][springs] == matrix.columns[whole]).all()
+        assert (arrays["sigma"][springs] == matrix.values[whole]).all()
+        block = one.begin // BLOCK_ROWS
+        pool = slice(*arrays["pool_offsets"][:2])
+        whole = slice(*repellers.pool_offsets[block : block + 2])
+        assert (arrays["pool"][pool] == repellers.pool[whole]).all()
+
+
+def test_slabs_of_several_parts_are_those_of_one() -> None:
+    matrix, repellers = random_forces(3 * BLOCK_ROWS + 9, 5, 4)
+    config = Config(dimensions=20, max_iterations=3, seed=1)
+
+    def parts() -> Iterator[tuple[Matrix, Repellers]]:
+        for blocks in (slice(0, 1), slice(1, 4)):
+            rows = slice(blocks.start * BLOCK_ROWS, min(matrix.rows, blocks.stop * BLOCK_ROWS))
+            offsets = matrix.offsets[rows.start : rows.stop + 1]
+            springs = slice(offsets[0], offsets[-1])
+            pools = repellers.pool_offsets[blocks.start : blocks.stop + 1]
+            yield (
+                Matrix(offsets - offsets[0], matrix.columns[springs], matrix.values[springs]),
+                Repellers(
+                    pools - pools[0],
+                    repellers.pool[pools[0] : pools[-1]],
+                    repellers.members[rows],
+                    repellers.counts[rows],
+                ),
+            )
+
+    held = Forces.on_disk(parts(), config, Scratch())
+    result = simulate_forces(held, config, SILENT)
+    whole = simulate_forces(Forces(matrix, repellers, config), config, SILENT)
+    assert result.history == whole.history
+    vectors = [one.vectors(matrix.rows, 20).tobytes() for one in (result, whole)]
+    assert vectors[0] == vectors[1]
 
 
 def test_a_full_disk_is_found_before_the_work(

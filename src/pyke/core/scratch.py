@@ -42,6 +42,12 @@ class ScratchFile:
         except OSError as error:
             raise self._failed(error) from error
 
+    def append(self, array: NDArray[Any]) -> int:
+        """Enlarge the file by a contiguous array; return where it begins."""
+        at, self.size = self.size, self.size + array.nbytes
+        self.write(array, at)
+        return at
+
     def write(self, array: NDArray[Any], at: int = 0) -> None:
         """Write a contiguous array to byte `at` and the following ones."""
         self._transfer(os.pwrite, array, at)

@@ -15,7 +15,15 @@ from pyke.config import Config, format_size
 from pyke.core.arrays import BLOCK_ROWS
 from pyke.errors import OverBudget
 from pyke.graph.graph import Graph
-from pyke.simulation.layouts import LAYOUTS, QUARTERS, ROWS, SPRINGS_AT_ONCE, Layout, row_stride
+from pyke.simulation.layouts import (
+    LAYOUTS,
+    QUARTERS,
+    ROWS,
+    ROWS_OF_SLAB,
+    SPRINGS_AT_ONCE,
+    Layout,
+    row_stride,
+)
 
 PROGRAM_BYTES = 190_000_000  # the interpreter, the libraries and the loaded kernels
 QUARTER_BYTES = 30_000_000  # rows in work and pages of the allocator, of a simulation on quarters
@@ -139,21 +147,31 @@ class Holding:
 
 def simulation_bytes(sizes: Sizes, config: Config, holding: Holding | None = None) -> int:
     """The program, the graph, the forces and the positions; without a holding, the chosen one."""
-    layout, stride = (
-        (holding := holding or holding_of(sizes, config)).layout,
-        row_stride(config.dimensions),
-    )
+    holding = holding or holding_of(sizes, config)
+    layout, stride = holding.layout, row_stride(config.dimensions)
     graph = _graph_bytes(sizes if holding.graph_in_memory else Sizes(), config)
+    if not layout.springs_in_memory:
+        return graph + QUARTER_BYTES + _slab_bytes(sizes, config)
     fixed = graph + _repellers_bytes(sizes, config) + 6 * sizes.particles
     if not layout.quarters:
         return fixed + 8 * sizes.springs + 2 * 4 * stride * sizes.particles
-    some = sizes.springs if layout.springs_in_memory else 2 * SPRINGS_AT_ONCE
-    springs = 12 * min(sizes.springs, some)
-    # Quarters in memory, the one of the new positions, and one that is read from disk.
-    quarters = layout.in_memory + 1 + (layout.in_memory < QUARTERS)
-    squares = 4 * config.repellers * (2 if 4 * config.repellers > stride else 1)
-    fixed += QUARTER_BYTES
-    return fixed + springs + (stride * quarters + squares + 4) * sizes.particles
+    # Quarters in memory and the buffer of their new positions, and one that is read from disk.
+    buffer = layout.in_memory > 0
+    quarters = layout.in_memory + buffer + (layout.in_memory < QUARTERS)
+    squares = 4 * config.repellers * (1 if buffer and 4 * config.repellers <= stride else 2)
+    positions = (stride * quarters + squares + 4) * sizes.particles
+    return fixed + QUARTER_BYTES + 12 * sizes.springs + positions
+
+
+def _slab_bytes(sizes: Sizes, config: Config) -> int:
+    """A quarter of all positions, who moves, and a slab before and after its step."""
+    stride = row_stride(config.dimensions)
+    rows, springs = (
+        min(sizes.particles, 2 * ROWS_OF_SLAB),
+        min(sizes.springs, 2 * SPRINGS_AT_ONCE),
+    )
+    slab = (stride + 10 * config.repellers + 30) * rows + 12 * springs
+    return (stride + 2) * sizes.particles + slab
 
 
 def holding_of(sizes: Sizes, config: Config) -> Holding:
@@ -195,10 +213,13 @@ def disk_bytes(sizes: Sizes, config: Config) -> dict[str, int]:
 
 
 def scratch_bytes(sizes: Sizes, config: Config) -> int:
-    """Disk space of the simulation: quarters and springs that are not in memory."""
+    """Disk space of the simulation: quarters, springs and repellers that are not in memory."""
     layout = holding_of(sizes, config).layout
     quarters = row_stride(config.dimensions) * sizes.particles * (QUARTERS - layout.in_memory)
-    return quarters + (0 if layout.springs_in_memory else 12 * sizes.springs)
+    if layout.springs_in_memory:
+        return quarters
+    work = (8 * config.repellers + 8) * sizes.particles  # that a step adds up
+    return quarters + 12 * sizes.springs + work + _repellers_bytes(sizes, config)
 
 
 def clusters_bytes(sizes: Sizes, config: Config) -> int:

@@ -3,6 +3,9 @@
 Attraction is separate in every dimension. Repulsion needs d² of a particle and its few repellers,
 which is the sum over all quarters. So an iteration has three parts: `add_squares` of each quarter,
 a move of each quarter, and `sum_up`. The bits are those of `forces.step_…`.
+
+A kernel gets a quarter of all positions, and everything else of one slab: rows and blocks are
+counted from its first particle. `own` are the rows of the quarter that belong to the slab.
 """
 
 from __future__ import annotations
@@ -20,27 +23,32 @@ _squares, _pull, _push, _shift = NARROW.squares, NARROW.pull, NARROW.push, NARRO
 
 
 class Work(NamedTuple):
-    """What the quarters of an iteration add up. The springs are those of some rows only."""
+    """What the quarters of an iteration add up for a slab."""
 
-    first_spring: int  # number of the first of these springs
-    lengths: NDArray[np.float32]  # d² of each of these springs, so far
-    squares: NDArray[np.float32]  # (particles, repellers): d² of particle and repeller
+    first_spring: int  # number of the first of its springs
+    lengths: NDArray[np.float32]  # d² of each of its springs, so far
+    squares: NDArray[np.float32]  # (rows, repellers): d² of particle and repeller
     moved: NDArray[np.float32]  # of each particle: the square of its move, so far
 
 
 @exact_kernel
 def add_squares(
-    system: System, begin: int, end: int, quarter: NDArray[np.float32], out: NDArray[np.float32]
+    system: System,
+    begin: int,
+    end: int,
+    quarter: NDArray[np.float32],
+    own: NDArray[np.float32],
+    out: NDArray[np.float32],
 ) -> None:
-    """float32 quarter (particles, columns) → out (particles, repellers) += Σ (y − x)²."""
+    """float32 quarter (particles, columns) → out (rows, repellers) += Σ (y − x)²."""
     members, counts = system.members, system.counts
     for block in range(begin, end):
         pool = gather_pool(system, block, quarter)
         for x in range(
-            block * system.block_rows, min(quarter.shape[0], (block + 1) * system.block_rows)
+            block * system.block_rows, min(own.shape[0], (block + 1) * system.block_rows)
         ):
             for j in range(counts[x]):
-                out[x, j] += _squares(pool, members[x, j], quarter, x)
+                out[x, j] += _squares(pool, members[x, j], own, x)
 
 
 @exact_kernel
@@ -52,13 +60,14 @@ def _attract(
     inverse_inertia: np.float32,
     x: int,
     quarter: NDArray[np.float32],
+    own: NDArray[np.float32],
     lengths: NDArray[np.float32],
     force: NDArray[np.float32],
 ) -> None:
     """force = inverse_inertia · Σ σ (y − x) over the springs first … end, and their lengths."""
     force[:] = 0
     for j in range(first, end):
-        lengths[j] += _pull(sigma[j], quarter, columns[j], quarter, x, force)
+        lengths[j] += _pull(sigma[j], quarter, columns[j], own, x, force)
     force *= inverse_inertia
 
 
@@ -70,9 +79,10 @@ def move_radial(
     begin: int,
     end: int,
     quarter: NDArray[np.float32],
+    own: NDArray[np.float32],
     out: NDArray[np.float32],
 ) -> None:
-    """float32 quarter (particles, columns) → out, for the blocks begin … end.
+    """float32 quarter (particles, columns) → out (rows, columns), for the blocks begin … end.
 
     x ← x + E · ( Σ σ (y − x) / inertia − ω Σ (y − x) / d² )
     """
@@ -88,17 +98,17 @@ def move_radial(
     for block in range(begin, end):
         pool = gather_pool(system, block, quarter)
         for x in range(
-            block * system.block_rows, min(quarter.shape[0], (block + 1) * system.block_rows)
+            block * system.block_rows, min(own.shape[0], (block + 1) * system.block_rows)
         ):
             if not moves[x]:
-                out[x] = quarter[x]
+                out[x] = own[x]
                 continue
             first, last = offsets[x] - before, offsets[x + 1] - before
-            _attract(first, last, columns, sigma, inertia[x], x, quarter, lengths, force)
+            _attract(first, last, columns, sigma, inertia[x], x, quarter, own, lengths, force)
             for j in range(counts[x]):
                 square = max(squares[x, j], MIN_SQUARE)
-                _push(omega, square, pool, members[x, j], quarter, x, force)
-            moved[x] += _shift(energy, force, quarter, x, out)
+                _push(omega, square, pool, members[x, j], own, x, force)
+            moved[x] += _shift(energy, force, own, x, out)
 
 
 @exact_kernel
@@ -109,9 +119,10 @@ def move_elementwise(
     begin: int,
     end: int,
     quarter: NDArray[np.float32],
+    own: NDArray[np.float32],
     out: NDArray[np.float32],
 ) -> None:
-    """float32 quarter (particles, columns) → out, for the blocks begin … end.
+    """float32 quarter (particles, columns) → out (rows, columns), for the blocks begin … end.
 
     x ← x + E · ( Σ σ (y − x) / inertia − ω Σ 1 / (y − x) )
     """
@@ -127,19 +138,19 @@ def move_elementwise(
     for block in range(begin, end):
         pool = gather_pool(system, block, quarter)
         for x in range(
-            block * system.block_rows, min(quarter.shape[0], (block + 1) * system.block_rows)
+            block * system.block_rows, min(own.shape[0], (block + 1) * system.block_rows)
         ):
             if not moves[x]:
-                out[x] = quarter[x]
+                out[x] = own[x]
                 continue
             first, last = offsets[x] - before, offsets[x + 1] - before
-            _attract(first, last, columns, sigma, inertia[x], x, quarter, lengths, force)
+            _attract(first, last, columns, sigma, inertia[x], x, quarter, own, lengths, force)
             for j in range(counts[x]):
                 m = members[x, j]
                 for i in range(quarter.shape[1]):
-                    difference = pool[m, i] - quarter[x, i]
+                    difference = pool[m, i] - own[x, i]
                     force[i] -= omega * difference / max(difference * difference, MIN_SQUARE)
-            moved[x] += _shift(energy, force, quarter, x, out)
+            moved[x] += _shift(energy, force, own, x, out)
 
 
 @exact_kernel

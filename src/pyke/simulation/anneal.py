@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,23 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.config import Config
-from pyke.core.arrays import BLOCK_ROWS, Floats, Matrix, Repellers
+from pyke.core.arrays import Floats, Matrix, Repellers
 from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
 from pyke.core.scratch import Scratch
 from pyke.errors import DivergedError, Interrupted, UsageError
-from pyke.simulation import _kernels, forces, svd
+from pyke.simulation import _kernels, svd
 from pyke.simulation.keeping import Cloud, Keeping
 from pyke.simulation.keeping import Iteration as Iteration
 from pyke.simulation.keeping import State as State
 from pyke.simulation.keeping import checkpoint_interval as checkpoint_interval
-from pyke.simulation.layouts import ROWS, Layout
+from pyke.simulation.layouts import LAYOUTS, ROWS, Layout
 from pyke.simulation.layouts import row_stride as row_stride
-from pyke.simulation.quarters import ROWS_AT_ONCE, QuarterCloud, Quarters, Springs
+from pyke.simulation.quarters import ROWS_AT_ONCE, QuarterCloud, Quarters
 from pyke.simulation.rows import RowCloud
 from pyke.simulation.rows import bounds_of as bounds_of
 from pyke.simulation.rows import rescale as rescale
 from pyke.simulation.rows import step as step
+from pyke.simulation.slabs import Slabs
+from pyke.simulation.slabs import system_of as system_of
 
 _STARTS: dict[str, Callable[..., None]] = {
     "normal": _kernels.normal_start,
@@ -105,13 +107,22 @@ class Forces:
         scratch: Scratch | None = None,
     ) -> None:
         self.layout, self.scratch, self.particles = layout, scratch or Scratch(), springs.rows
-        self.system = system_of(springs, repellers, config)
         if layout.quarters:
-            self.springs = Springs(springs, layout.springs_in_memory, self.scratch)
-            nothing = np.empty(0, np.int32), np.empty(0, np.float32)
-            self.system = self.system._replace(columns=nothing[0], sigma=nothing[1])
+            parts, in_memory = [(springs, repellers)], layout.springs_in_memory
+            self.slabs = Slabs(parts, config, in_memory, self.scratch)
         else:
-            self.matrix = springs
+            self.matrix, self.system = springs, system_of(springs, repellers, config)
+
+    @classmethod
+    def on_disk(
+        cls, parts: Iterable[tuple[Matrix, Repellers]], config: Config, scratch: Scratch
+    ) -> Forces:
+        """Springs and repellers of particles that follow one another; each part begins a block."""
+        forces = cls.__new__(cls)
+        forces.layout, forces.scratch = LAYOUTS[-1], scratch
+        forces.slabs = Slabs(parts, config, False, scratch)
+        forces.particles = forces.slabs.particles
+        return forces
 
     def cloud(self, state: State | None, config: Config) -> Cloud:
         """The particles at the positions of a state, or at the start."""
@@ -129,7 +140,7 @@ class Forces:
                 else random_start(size, config, begin)
             )
             quarters.set_rows(begin, rows)
-        return QuarterCloud(self.system, self.springs, quarters, config)
+        return QuarterCloud(self.slabs, quarters, config)
 
 
 def simulate(
@@ -279,31 +290,6 @@ def require_finite(history: Sequence[Iteration], config: Config) -> None:
             'infinite. Use `mass="stiffness"` (the default) or `rescale=True`, or set `omega` '
             f"below {config.omega}."
         )
-
-
-def system_of(springs: Matrix, repellers: Repellers, config: Config) -> forces.System:
-    """The arrays for the kernels. The inertia of a particle is the sum of its σ, or 1."""
-    stiffness = np.zeros(springs.rows, np.float64)
-    rows = np.flatnonzero(np.diff(springs.offsets))
-    stiffness[rows] = (
-        np.add.reduceat(springs.values, springs.offsets[rows], dtype=np.float64) if len(rows) else 0
-    )
-    inverse_inertia = np.ones(springs.rows, np.float32)
-    if config.mass == "stiffness":
-        inverse_inertia[rows] = 1.0 / stiffness[rows]
-    return forces.System(
-        offsets=springs.offsets,
-        columns=springs.columns,
-        sigma=springs.values,
-        inverse_inertia=inverse_inertia,
-        pool_offsets=repellers.pool_offsets,
-        pool=repellers.pool,
-        members=repellers.members,
-        counts=repellers.counts,
-        block_rows=BLOCK_ROWS,
-        omega=np.float32(config.omega),
-        moves=np.ones(springs.rows, bool),
-    )
 
 
 def ordered_sum(sums: NDArray[np.float64]) -> tuple[float, float]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 QUARTERS = 4
 CACHE_LINE = 16  # float32 values; rows are padded to complete cache lines
-SPRINGS_AT_ONCE = 1 << 22  # read from a scratch file
+SPRINGS_AT_ONCE = 1 << 20  # in a slab, at most
+ROWS_OF_SLAB = 1 << 16  # particles in a slab, at most
 
 
 def row_stride(dimensions: int) -> int:
@@ -20,12 +21,13 @@ class Layout:
 
     Complete rows need two copies of all positions. Quarters, each with every fourth dimension, need
     one copy and one quarter; those that are not `in_memory` are in scratch files and are read and
-    written in each iteration.
+    written in each iteration. Springs that are not in memory are on disk with the repellers; then
+    memory holds one quarter and one slab.
     """
 
     quarters: bool = False
     in_memory: int = QUARTERS  # quarters
-    springs_in_memory: bool = True
+    springs_in_memory: bool = True  # and repellers
 
     @property
     def name(self) -> str:
