@@ -35,10 +35,11 @@ from pyke.errors import (
     WriteError,
 )
 from pyke.pipeline import Run, embed_graph
-from pyke.pipeline.distributed import layout, parts, simulation, springs
+from pyke.pipeline.distributed import parts, simulation
 from pyke.pipeline.distributed.directory import embed_with
-from pyke.pipeline.distributed.executor import InProcess
-from pyke.simulation import anneal
+from pyke.pipeline.partitions import layout, springs
+from pyke.pipeline.partitions.executor import InProcess
+from pyke.simulation import slabs
 from pyke.springs import repellers
 
 MEMORY = fsspec.filesystem("memory")
@@ -48,7 +49,7 @@ _names = count()
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few particles and parts of a few lines: small graphs have many of them."""
-    for module in (layout, springs, simulation, anneal, repellers):
+    for module in (layout, springs, simulation, slabs, repellers):
         monkeypatch.setattr(module, "BLOCK_ROWS", 4)
     monkeypatch.setattr(repellers, "POOL", 6)
     monkeypatch.setattr(parts, "MIN_BYTES", 100)

@@ -35,7 +35,7 @@ from pyke.errors import (
 )
 from pyke.pipeline.distributed import cluster, embed_to
 from pyke.pipeline.distributed.cluster import OnCluster, local_cluster, remote_cluster
-from pyke.pipeline.distributed.storage import Storage
+from pyke.pipeline.partitions.storage import Storage
 
 CONFIG = Config(dimensions=8, threads=1, max_iterations=7, checkpoint_seconds=0)
 

@@ -14,7 +14,7 @@ from pyke.config import Config
 from pyke.errors import OverBudget, UsageError
 from pyke.pipeline.distributed.costs import Counts, check_memory, halo_rows, plan_cluster
 from pyke.pipeline.distributed.directory import embed_with
-from pyke.pipeline.distributed.executor import InProcess
+from pyke.pipeline.partitions.executor import InProcess
 
 HUGE = Counts.like_lubm(150e9, 3e9)
 

@@ -21,7 +21,7 @@ from pyke.config import Config
 from pyke.errors import NoInput, OutputExists
 from pyke.pipeline.distributed.cluster import local_cluster
 from pyke.pipeline.distributed.directory import embed_to, embed_with
-from pyke.pipeline.distributed.executor import InProcess
+from pyke.pipeline.partitions.executor import InProcess
 
 pytest.importorskip("s3fs", reason="needs s3fs and moto[server]")
 moto_server = pytest.importorskip("moto.server", reason="needs s3fs and moto[server]")

@@ -21,7 +21,7 @@ from pyke.config import format_size
 from pyke.core.compile import VECTOR_KERNELS, version
 from pyke.errors import ClusterError, MissingLibrary, OverBudget, PykeError, UsageError
 from pyke.pipeline.distributed.costs import check_least_memory
-from pyke.pipeline.distributed.storage import Storage
+from pyke.pipeline.partitions.storage import Storage
 
 CONNECT_SECONDS = 10
 NO_WORKERS_SECONDS = 300  # how long a run waits for another worker if none is left

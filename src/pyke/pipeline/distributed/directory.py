@@ -25,11 +25,11 @@ from pyke.pipeline.distributed.costs import (
     check_least_memory,
     partitions_for,
 )
-from pyke.pipeline.distributed.executor import Executor
-from pyke.pipeline.distributed.job import Job
 from pyke.pipeline.distributed.parts import Part, cut, find_inputs
 from pyke.pipeline.distributed.run import Flow, check_settings
-from pyke.pipeline.distributed.storage import Storage, exists, filesystem, local_path
+from pyke.pipeline.partitions.executor import Executor
+from pyke.pipeline.partitions.job import Job
+from pyke.pipeline.partitions.storage import Storage, exists, filesystem, local_path
 from pyke.pipeline.stages import Stages
 from pyke.read.find import Document, count_skipped_files, text_bytes
 from pyke.read.tokenize import check_base

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from pyke.core.inputs import COMPRESSIONS, extension_of
 from pyke.errors import NoInput, UsageError
-from pyke.pipeline.distributed.storage import filesystem, is_url, local_path
+from pyke.pipeline.partitions.storage import filesystem, is_url, local_path
 from pyke.read.find import SYNTAXES, Document, find_documents, named_syntax, syntax_of
 
 MIN_BYTES = 4 << 20  # of a part

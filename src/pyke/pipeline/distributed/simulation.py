@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from pyke.config import Config
 from pyke.core.arrays import BLOCK_ROWS, Floats, Ids, Matrix, Offsets, Repellers
 from pyke.core.checks import check_finite, check_ids
-from pyke.pipeline.distributed.job import OWN, Job, Result, stage
-from pyke.pipeline.distributed.layout import Layout
-from pyke.pipeline.distributed.pieces import Arrays, read_piece, write_pieces
+from pyke.pipeline.partitions.job import OWN, Job, Result, stage
+from pyke.pipeline.partitions.layout import Layout
+from pyke.pipeline.partitions.pieces import Arrays, read_piece, write_pieces
 from pyke.simulation import _kernels, anneal
 from pyke.simulation.forces import System
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from pyke.config import Config
 from pyke.core.memory import PeakMemory
-from pyke.pipeline.distributed.pieces import Arrays, read_piece, read_result, write_pieces
-from pyke.pipeline.distributed.storage import Storage
+from pyke.pipeline.partitions.pieces import Arrays, read_piece, read_result, write_pieces
+from pyke.pipeline.partitions.storage import Storage
 
 WRITTEN, CPU, PEAK = "written_bytes", "cpu_seconds", "peak_bytes"  # of a task, in its result
 OWN = "own"  # the piece that later tasks of the same number read

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.errors import DamagedStore
-from pyke.pipeline.distributed.storage import Storage
+from pyke.pipeline.partitions.storage import Storage
 
 Arrays = dict[str, NDArray[Any]]
 _MAGIC = b"PYKEPCS1"

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids
 from pyke.core.counts import count_rows
-from pyke.pipeline.distributed.job import Job, Result, stage
-from pyke.pipeline.distributed.layout import Layout
-from pyke.pipeline.distributed.pieces import Arrays
-from pyke.pipeline.distributed.springs import both_ways
-from pyke.pipeline.distributed.triples import (
+from pyke.pipeline.partitions.job import Job, Result, stage
+from pyke.pipeline.partitions.layout import Layout
+from pyke.pipeline.partitions.pieces import Arrays
+from pyke.pipeline.partitions.springs import both_ways
+from pyke.pipeline.partitions.triples import (
     columns_of,
     joined,
     linked_terms,

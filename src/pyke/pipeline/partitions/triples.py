@@ -17,11 +17,12 @@ from pyke.graph import _kernels as graph_kernels
 from pyke.graph import build
 from pyke.graph.graph import LITERAL
 from pyke.graph.roles import have_type_predicate
-from pyke.pipeline.distributed.job import OWN, Job, Result, stage
-from pyke.pipeline.distributed.layout import Layout
-from pyke.pipeline.distributed.pieces import Arrays
+from pyke.pipeline.partitions.job import OWN, Job, Result, stage
+from pyke.pipeline.partitions.layout import Layout
+from pyke.pipeline.partitions.pieces import Arrays
 from pyke.springs import _kernels
 
+TOTALS, NAMES = "totals", "names"  # pieces: of each predicate; types and labels
 COLUMNS = ("first", "middle", "last")  # subject, predicate, object, or the other way round
 
 
@@ -73,12 +74,12 @@ def arrange(
         str(other): {"links": links[rows]}
         for other, rows in enumerate(terms.split(links[:, 0], job.partitions))
     }
-    sent[OWN] = dict(zip(COLUMNS, by_subject, strict=True)) | {
+    sent[OWN] = dict(zip(COLUMNS, by_subject, strict=True))
+    sent[TOTALS] = {
         "triples_of": np.bincount(positions, minlength=len(predicates)),
         "links_of": np.bincount(positions[linked], minlength=len(predicates)),
-        "types": types,
-        **_best_labels(pieces),
     }
+    sent[NAMES] = {"types": types, **_best_labels(pieces)}
     return sent, {
         "triples": len(subjects),
         "links": len(links),
@@ -86,7 +87,7 @@ def arrange(
         "duplicates": read - len(subjects),
         "types": len(types),
         "typed_subjects": len(np.unique(types[:, 0])),
-        "labels": len(sent[OWN]["labelled"]),
+        "labels": len(sent[NAMES]["labelled"]),
     }
 
 
@@ -113,7 +114,7 @@ def _best_labels(pieces: list[Arrays]) -> Arrays:
 @stage
 def total(job: Job, _number: int) -> tuple[dict[str, Arrays], Result]:
     """Triples of each predicate, and those that link terms."""
-    own = [job.read("arrange", owner) for owner in range(job.partitions)]
+    own = [job.read("arrange", owner, TOTALS) for owner in range(job.partitions)]
     names = ("triples_of", "links_of")
     sums = {name: np.sum([one[name] for one in own], axis=0) for name in names}
     return {OWN: sums}, {}

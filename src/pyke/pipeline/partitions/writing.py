@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from pyke.core.compress import Block
 from pyke.graph.terms import Terms
-from pyke.pipeline.distributed.job import Job
-from pyke.pipeline.distributed.layout import Layout
-from pyke.pipeline.distributed.naming import STEM, name_generated
-from pyke.pipeline.distributed.storage import write_directory
-from pyke.pipeline.distributed.triples import predicates_of
+from pyke.pipeline.partitions.job import Job
+from pyke.pipeline.partitions.layout import Layout
+from pyke.pipeline.partitions.naming import STEM, name_generated
+from pyke.pipeline.partitions.storage import write_directory
+from pyke.pipeline.partitions.triples import NAMES, predicates_of
 
 BLOCK_BYTES = 8 << 20
 
@@ -43,7 +43,7 @@ def write_embedding(
             yield np.column_stack([own["first"], predicates[own["middle"]], own["last"]])
 
     def of(name: str) -> Callable[[], Iterator[NDArray[Any]]]:
-        return lambda: (job.read("arrange", owner)[name] for owner in owners)
+        return lambda: (job.read("arrange", owner, NAMES)[name] for owner in owners)
 
     terms = counts["terms"]
     contents = {

@@ -1,6 +1,5 @@
-"""Read the inputs and number the terms, each in the order of first occurrence in all inputs.
+"""Number the terms of parts of the input, each in the order of first occurrence in all inputs.
 
-    read      a part of the input → its terms, by their hash, and its statements
     merge     terms of some hashes, from all parts: which part has each term first
     number    terms that a part has first: their rank among these
     resolve   ranks → ids, for each part
@@ -12,126 +11,46 @@ of counted triples get an id.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from pyke.config import Config
 from pyke.core import hashing
 from pyke.core.arrays import Bytes, GrowingArray, Ids, Offsets
-from pyke.core.inputs import Input, new_allowance
 from pyke.graph import _kernels, build
 from pyke.graph.terms import Terms
-from pyke.pipeline.distributed.job import OWN, Job, Result, stage
-from pyke.pipeline.distributed.layout import Layout
-from pyke.pipeline.distributed.naming import found_names
-from pyke.pipeline.distributed.parts import Lines, Part
-from pyke.pipeline.distributed.pieces import Arrays
-from pyke.pipeline.distributed.storage import open_to_read
-from pyke.read import tokenize
-from pyke.read.child import ParserProcess
-from pyke.read.lines import WithoutByteOrderMark, complete_lines, to_array
-from pyke.read.parse import blocks_of
+from pyke.pipeline.partitions.job import OWN, Job, Result, stage
+from pyke.pipeline.partitions.layout import Layout
+from pyke.pipeline.partitions.naming import found_names
+from pyke.pipeline.partitions.pieces import Arrays
 
-NEWLINE = 10
+TEXTS = "texts"  # the piece with the terms of a part
 
 
-# -- read -------------------------------------------------------------------------------------
+def collected(collector: build.Collector) -> Arrays:
+    """What was collected of a part: its terms, and its statements with ids of its own."""
+    names = (
+        "hashes", "blob", "offsets", "triples", "literals", "literal_keys", "labels", "label_blob"
+    )  # fmt: skip
+    growing = {name.strip("_"): one for name, one in collector.growing().items()}
+    return {name: growing[name].rows for name in names}
 
 
-class _Stopped(Exception):
-    """A problem stops the reading of a part."""
-
-
-class _Problems:
-    """Problems of a part, with lines counted from its start."""
-
-    def __init__(self, config: Config) -> None:
-        self.found: list[tuple[int, str, int]] = []
-        self._stop = config.on_error == "stop"
-
-    def report(self, line: int, message: str, count: int = 1, /) -> None:
-        self.found.append((line, message, count))
-        if self._stop:
-            raise _Stopped
-
-
-class _Collector(build.Collector):
-    """Collects the statements of one part."""
-
-    def arrays(self) -> Arrays:
-        terms = self._hashes.used
-        return {
-            "hashes": self._hashes.array[:terms],
-            "blob": self._blob.array[: self._blob.used],
-            "offsets": self._offsets.array[: terms + 1],
-            "triples": self._triples.array[: self._triples.used],
-            "literals": self._literals.array[: self._literals.used],
-            "literal_keys": self._literal_keys.array[: self._literal_keys.used],
-            "labels": self._labels.array[: self._labels.used],
-            "label_blob": self._label_blob.array[: self._label_blob.used],
-        }
-
-
-class _Counted:
-    """Blocks of lines, and the number of lines so far."""
-
-    def __init__(self, blocks: Iterator[Bytes]) -> None:
-        self._blocks = blocks
-        self.lines = 0
-
-    def __iter__(self) -> Iterator[Bytes]:
-        for block in self._blocks:
-            self.lines += int(np.count_nonzero(block == NEWLINE))
-            yield block
-
-
-@stage
-def read(job: Job, number: int, part: Part) -> tuple[dict[str, Arrays], Result]:  # noqa: ARG001
-    """Terms of a part by their hash, and its statements."""
-    config, problems, collector = job.config, _Problems(job.config), _Collector()
-    with open_to_read(part.path) as file:
-        if part.whole:
-            with (
-                ParserProcess(config) as parser,
-                Input(part.document.name, part.document.compression, new_allowance(), file) as data,
-            ):
-                blocks = _Counted(blocks_of(part.document, data, parser, problems.report))
-                _collect(collector, part, blocks, job, problems)
-        else:
-            lines: Any = Lines(file, part.begin, part.end)
-            source = lines if part.begin else WithoutByteOrderMark(lines)
-            blocks = _Counted(map(to_array, complete_lines(source, part.document.name)))
-            _collect(collector, part, blocks, job, problems)
-    arrays = collector.arrays()
-    pieces = _by_hash(arrays, job)
+def part_of(collector: build.Collector, job: Job) -> tuple[dict[str, Arrays], Result]:
+    """Pieces of a part that was read: its terms by their hash, and its statements; its counts."""
+    arrays = collected(collector)
     result = {
         "statements": len(arrays["triples"]) + len(arrays["literals"]) + collector.triple_terms,
         "triple_terms": collector.triple_terms,
+        "links": len(arrays["triples"]),
         "literals": len(arrays["literals"]),
-        "bytes": part.end - part.begin,
-        "lines": blocks.lines,
-        "problems": problems.found[:10],
-        "errors": sum(count for _, _, count in problems.found),
     }
-    return pieces | {OWN: arrays}, result
+    texts = {name: arrays[name] for name in ("blob", "offsets")}
+    statements = {name: one for name, one in arrays.items() if name not in texts}
+    return by_hash(arrays, job) | {OWN: statements, TEXTS: texts}, result
 
 
-def _collect(
-    collector: _Collector, part: Part, blocks: _Counted, job: Job, problems: _Problems
-) -> None:
-    try:
-        batches = tokenize.read_blocks(
-            part.document, iter(blocks), job.config, problems.report, part.number, job.hash_seed
-        )
-        for batch in batches:
-            collector.add(batch)
-    except _Stopped:
-        pass  # the client raises the first problem of all parts
-
-
-def _by_hash(arrays: Arrays, job: Job) -> dict[str, Arrays]:
+def by_hash(arrays: Arrays, job: Job) -> dict[str, Arrays]:
     """The terms, and the keys of triples with literals, for those who merge them."""
     hashes, offsets, triples = arrays["hashes"], arrays["offsets"], arrays["triples"]
     used = np.zeros(len(hashes), bool)
@@ -246,8 +165,8 @@ def merge(job: Job, owner: int) -> tuple[dict[str, Arrays], Result]:
 def number(job: Job, part: int) -> tuple[dict[str, Arrays], Result]:
     """Rank the terms that a part has first, in the order of their occurrence; keep their text."""
     firsts = [piece["firsts"] for piece in job.from_all("merge", job.partitions, part)]
-    terms = job.read("read", part)
-    is_first = np.zeros(len(terms["hashes"]), bool)
+    terms = job.read("read", part, TEXTS)
+    is_first = np.zeros(len(terms["offsets"]) - 1, bool)
     for locals_ in firsts:
         is_first[locals_] = True
     ranks = (np.cumsum(is_first) - 1).astype(np.int32)

@@ -13,10 +13,10 @@ import numpy as np
 
 from pyke.core.arrays import BLOCK_ROWS, Floats, Ids, Matrix, Repellers
 from pyke.graph.graph import LITERAL
-from pyke.pipeline.distributed.job import OWN, Job, Result, stage
-from pyke.pipeline.distributed.layout import Layout
-from pyke.pipeline.distributed.pieces import Arrays
-from pyke.pipeline.distributed.triples import columns_of, joined, predicates_of
+from pyke.pipeline.partitions.job import OWN, Job, Result, stage
+from pyke.pipeline.partitions.layout import Layout
+from pyke.pipeline.partitions.pieces import Arrays
+from pyke.pipeline.partitions.triples import columns_of, joined, predicates_of
 from pyke.springs import _kernels, _selection
 from pyke.springs.repellers import draw_anywhere, draw_from_pools, rows_with_too_few, with_hubs
 from pyke.springs.strongest import strongest_springs

@@ -6,7 +6,7 @@ import numpy as np
 
 from pyke.graph.build import GENERATED, is_blank, rename_terms
 from pyke.graph.terms import Terms
-from pyke.pipeline.distributed.job import Result
+from pyke.pipeline.partitions.job import Result
 
 STEM = b"anon"
 
