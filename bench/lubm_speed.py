@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import common
-from pyke.core import files
+from pyke.core import stored
 from pyke.evaluate import lubm
 from pyke.evaluate.lubm import Universities
 from pyke.graph import build
@@ -77,7 +77,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = Path(folder) / "lubm.nt"
         to_file(path)
-        size, hashes = path.stat().st_size, [files.file_hash(path)]
+        size, hashes = path.stat().st_size, [stored.file_hash(path)]
         works: dict[str, Callable[[Path], None]] = {
             "text, to memory": to_memory,
             "text, to a file": to_file,

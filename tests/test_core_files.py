@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from injection import Faults, Module, Watched, inject
-from pyke.core import files, inputs, system
+from pyke.core import files, inputs, stored, system
 from pyke.core.parallel import ordered_map
 from pyke.core.stored import MANIFEST, read_manifest
 from pyke.core.temporary import temporary_name
@@ -66,7 +66,7 @@ def test_the_manifest_of_a_directory_has_sizes_and_hashes(
     for name, entry in manifest["files"].items():
         content = (tmp_path / "deep" / "out" / name).read_bytes()
         assert entry == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        assert files.file_hash(tmp_path / "deep" / "out" / name) == entry["sha256"]
+        assert stored.file_hash(tmp_path / "deep" / "out" / name) == entry["sha256"]
     np.testing.assert_array_equal(np.load(tmp_path / "deep" / "out" / "a.npy"), NEW["a.npy"])
     assert (tmp_path / "deep" / "out" / "c.bin").read_bytes() == b"more"
 

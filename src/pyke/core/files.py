@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from pyke.core.compress import COMPRESSORS, Block
 from pyke.core.parallel import ordered_map
 from pyke.core.stored import CHECKSUM, MANIFEST, read_manifest, seal
-from pyke.core.system import try_exchange, try_lock
+from pyke.core.system import reserve_space, try_exchange, try_lock
 from pyke.core.temporary import REPLACED, WRITING, leftovers, temporary_name
 from pyke.core.text import printable_blocks
 from pyke.errors import DamagedStore, OutputExists, PykeError, WriteError
@@ -229,10 +229,16 @@ def new_file(path: str | os.PathLike[str], force: bool = False) -> Iterator[IO[b
             temporary.unlink(missing_ok=True)
 
 
-def write_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write one file completely or not at all, replacing an existing one."""
+def write_file(
+    path: str | os.PathLike[str], content: bytes | Iterable[Block], size: int = 0
+) -> None:
+    """Write one file completely or not at all, replacing an existing one; reserve `size` bytes."""
     with new_file(path, force=True) as file:
-        _write_all(file, content)
+        if size:
+            reserve_space(file.fileno(), size)
+            file.seek(0)
+        for block in [content] if isinstance(content, bytes) else content:
+            _write_all(file, block)
 
 
 def write_stream(
@@ -360,12 +366,6 @@ def remove(path: Path) -> None:
     if path.is_file():
         path.unlink(missing_ok=True)
     shutil.rmtree(path, ignore_errors=True)
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write_all(file: IO[bytes], block: Block) -> int:

@@ -54,6 +54,12 @@ def open_regular(path: Path) -> int:
     return descriptor
 
 
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 # -- manifests --------------------------------------------------------------------------------
 
 

@@ -19,8 +19,9 @@ import numpy as np
 from pyke import __version__
 from pyke.config import Config
 from pyke.core.arrays import Matrix
-from pyke.core.files import file_hash, temporary_directory, write_directory, write_file
+from pyke.core.files import temporary_directory, write_directory, write_file
 from pyke.core.progress import Progress
+from pyke.core.stored import file_hash
 from pyke.errors import Interrupted, MissingLibrary, OutputExists, UsageError
 from pyke.evaluate import rivals
 from pyke.evaluate.measures import (

@@ -27,6 +27,7 @@ from pyke.simulation.layouts import (
 
 PROGRAM_BYTES = 190_000_000  # the interpreter, the libraries and the loaded kernels
 QUARTER_BYTES = 30_000_000  # rows in work and pages of the allocator, of a simulation on quarters
+HUB_RANGES = 64
 BYTES_PER_READER = 12_000_000  # per thread: blocks in work, and pages that the allocator keeps
 
 
@@ -44,6 +45,8 @@ class Sizes:
     pairs: int = 0  # with a positive similarity
     particles: int = 0
     springs: int = 0
+    hub: int = 0  # triples with objects of the busiest range of terms, one of HUB_RANGES
+    roles: int = 0  # pairs of terms and their roles
 
     def grown(self, smaller: Sizes, ratio: float, factor: float) -> Sizes:
         """Extrapolate to `factor` times the text (Heaps' law).
@@ -256,9 +259,14 @@ STAGE_BYTES: dict[str, Callable[[Sizes, Config], int]] = {
 
 def require(stage: str, sizes: Sizes, config: Config) -> None:
     """Raise OverBudget if a stage exceeds `config.memory` with the counts known so far."""
+    require_bytes(stage, STAGE_BYTES[stage](sizes, config), config)
+
+
+def require_bytes(stage: str, needed: int, config: Config) -> None:
+    """Raise OverBudget if the bytes that a stage needs exceed `config.memory`."""
     fewer = "" if stage == "reading" else ", or reduce `dimensions` or `k`"
     advice = f"Increase `memory`{fewer}. `pyke plan` estimates the complete run."
-    _require(stage, STAGE_BYTES[stage](sizes, config), config, advice)
+    _require(stage, needed, config, advice)
 
 
 def require_update(sizes: Sizes, config: Config) -> None:

@@ -14,8 +14,11 @@ from pyke.embedding import store
 from pyke.embedding.embedding import Embedding, load
 from pyke.errors import Interrupted, OutputExists, PykeError, UsageError
 from pyke.pipeline.refusal import refuse_hopeless
+from pyke.pipeline.spilling import needs_everything
 
 if TYPE_CHECKING:
+    from pyke.pipeline.checkpoints import Checkpoints
+    from pyke.pipeline.embed import Run
     from pyke.read.objects import Inputs
 
 
@@ -68,16 +71,33 @@ def embed_to(
             every = config.checkpoint_seconds
             with Checkpoints(work, fingerprint, every, resume, note) as checkpoints:
                 checkpoints.can_resume &= can_resume
-                embedding = run.embed(checkpoints)
+                embedding = _embed(run, checkpoints, work, resume, target, force)
         except Interrupted as stopped:
             if not can_resume:
                 raise
             advice = "Run the same command with `resume=True` to continue from the last checkpoint."
             raise Interrupted(stopped.signal_number, advice) from None
-        embedding.manifest["fingerprint"] = fingerprint
-        with run.stages.stage("writing"):
-            embedding.save(target, force)
     embedding.manifest["stages"] = run.stages.as_dicts()
+    return embedding
+
+
+def _embed(
+    run: Run, checkpoints: Checkpoints, work: Path, resume: bool, target: Path, force: bool
+) -> Embedding:
+    """Embed in memory, or on disk if `memory` is too small for that, and write the directory."""
+    graph = None
+    if run.config.memory is not None and not run.rows and not needs_everything(run.config):
+        from pyke.pipeline.spilled import SpilledFlow, SpilledReading
+
+        reading = SpilledReading(run, checkpoints, work, resume)
+        graph = reading.read()
+        if graph is None:
+            SpilledFlow(run, reading, checkpoints).embed(target, force)
+            return load(target)
+    embedding = run.embed(checkpoints, graph)
+    embedding.manifest["fingerprint"] = run.fingerprint()
+    with run.stages.stage("writing"):
+        embedding.save(target, force)
     return embedding
 
 

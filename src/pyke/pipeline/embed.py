@@ -252,9 +252,11 @@ class Run:
         self.stages = Stages(config, progress, names)
         self.share = share  # the fraction of each document to read; a plan reads a sample
 
-    def embed(self, checkpoints: Checkpoints = NO_CHECKPOINTS) -> Embedding:
-        """Run all stages, except those whose result is in a checkpoint."""
-        graph = checkpoints.load_graph() or self.read(checkpoints=checkpoints)
+    def embed(
+        self, checkpoints: Checkpoints = NO_CHECKPOINTS, graph: Graph | None = None
+    ) -> Embedding:
+        """Run all stages, except those whose result is given or in a checkpoint."""
+        graph = graph or checkpoints.load_graph() or self.read(checkpoints=checkpoints)
         held = HeldGraph(graph, checkpoints)
         del graph  # the last reference but that of `held`
         _require_types(held.graph, self.stages)
@@ -279,23 +281,34 @@ class Run:
         are the features of a graph that this one will be added to.
         """
         self.stages.require("reading")
-        total, unit = self._amount()
-        with self.stages.stage("reading", total, unit):
+        with self.stages.stage("reading", *self.amount()):
             reading = Reading(checkpoints, self.config, Census(files_passed_over=self.passed_over))
-            try:
-                for batch in self._batches(reading):
-                    reading.collector.add(batch)
-                    self.stages.require("reading", **reading.collector.sizes)
-            except Interrupted:
-                reading.save()
-                raise
-            graph = reading.collector.finish(self.config, reading.census, keep_all_terms, known)
-        sizes = self.stages.sizes
+            for _ in self.collect(reading):
+                self.stages.require("reading", **reading.collector.sizes)
+            return self.finish(reading, keep_all_terms, known)
+
+    def collect(self, reading: Reading) -> Iterator[None]:
+        """Read the source; stop before each batch, and at the end."""
+        try:
+            for batch in self._batches(reading):
+                yield
+                reading.collector.add(batch)
+            yield
+        except Interrupted:
+            reading.save()
+            raise
+
+    def finish(
+        self, reading: Reading, keep_all_terms: bool = False, known: Features = NO_FEATURES
+    ) -> Graph:
+        """The graph of everything that was collected."""
+        graph = reading.collector.finish(self.config, reading.census, keep_all_terms, known)
         kept = {"triples": len(graph), "terms": len(graph.terms)}
-        self.stages.sizes = replace(sizes, features=len(graph.features.rows), **kept)
+        sizes = replace(self.stages.sizes, features=len(graph.features.rows), **kept)
+        self.stages.sizes = sizes
         return graph
 
-    def _amount(self) -> tuple[int | None, str]:
+    def amount(self) -> tuple[int | None, str]:
         """How much there is to read, if known, and its unit."""
         if self.rows:
             return self.rows.count, "rows"

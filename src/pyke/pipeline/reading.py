@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -43,18 +44,28 @@ _KINDS: dict[str, Kind] = {  # what the collector holds
 class Reading:
     """What a run has read so far. It only grows, so each checkpoint contains what is new.
 
-    Checkpoints take at most 5 % of the time. An interrupted run leaves one.
+    Checkpoints take at most 5 % of the time. An interrupted run leaves one. If parts are put on
+    disk, each of them is a checkpoint, and there are no others.
     """
 
-    def __init__(self, checkpoints: Checkpoints, config: Config, census: Census) -> None:
+    def __init__(
+        self,
+        checkpoints: Checkpoints,
+        config: Config,
+        census: Census,
+        start: Place | None = None,
+    ) -> None:
+        """`start` is the end of the parts that are on disk; their census is `census`."""
         self._checkpoints, self._every = checkpoints, config.checkpoint_seconds
         self._last, self._rate = time.monotonic(), WRITTEN_PER_SECOND
         self.collector, self.census = Collector(), census
-        self.start: Place | None = None
+        self.start = start
         self._used = self._saved = self._sizes()
-        self._extra: dict[str, Any] = {}  # at the last place that was passed
+        self._extra: dict[str, Any] = {}  # at the last place that was passed, until it is saved
+        self._place: dict[str, Any] = {}  # the same, until the next place
         self._parts = 0
-        if checkpoints.can_resume:
+        self._saves = checkpoints.can_resume and start is None
+        if self._saves:
             self._load(census)
             checkpoints.remove_parts(READING, self._parts)
 
@@ -81,7 +92,7 @@ class Reading:
         """Save what was collected up to a place, if it is time to."""
         self._used = self._sizes()
         counts = asdict(self.census) | {"triple_terms": self.collector.triple_terms}
-        self._extra = {"census": counts, "place": asdict(place)}
+        self._extra = self._place = {"census": counts, "place": asdict(place)}
         began, size = time.monotonic(), sum(part.nbytes for part in self._new().values())
         if began - self._last >= max(self._every, size / self._rate / MAX_CHECKPOINT_SHARE):
             self.save()
@@ -98,18 +109,31 @@ class Reading:
 
     def save(self) -> None:
         """Save what was collected up to the last place that was passed."""
-        if self._extra and self._checkpoints.can_resume:
+        if self._extra and self._saves:
             name = f"{READING}{self._parts}"
             self._checkpoints.save(name, self._new(), self._extra, now=True)
             if self._checkpoints.has(name):  # not if the disk is full
                 self._saved, self._extra, self._parts = self._used, {}, self._parts + 1
 
+    def put_on_disk(self, write: Callable[[Collector, dict[str, Any]], None]) -> None:
+        """Pass on what was collected, and the place if it is one to start from; then forget it."""
+        at_a_place = self._place and self._used == self._sizes()
+        write(self.collector, self._place if at_a_place else {})
+        self._saves, self._extra = False, {}
+        self.collector = Collector()
+        self._used = self._saved = self._sizes()
+
+
+def place_of(extra: dict[str, Any]) -> tuple[Census, Place]:
+    """Where a part ends that was put on disk, and the census up to there."""
+    place = Place(**extra["place"])
+    check(all(type(one) is int and 0 <= one < 2**64 for one in vars(place).values()), "no place")
+    return census_of(extra), place
+
 
 def _part_of(arrays: Arrays, extra: dict[str, Any]) -> tuple[Arrays, Census, Place]:
     """What a checkpoint contains."""
-    place = Place(**extra["place"])
-    check(all(type(one) is int and 0 <= one < 2**64 for one in vars(place).values()), "no place")
-    return arrays, census_of(extra), place
+    return arrays, *place_of(extra)
 
 
 def _check(arrays: Arrays) -> None:

@@ -178,7 +178,7 @@ def simulate_forces(
     history = list(state.history) if state else []
     with Keeping(keep, all_forces.particles, config) as keeping:
         reason = _anneal(cloud, history, config, progress, keeping, terms)
-    return Result(cloud.positions, tuple(history), reason)
+    return Result(cloud.end(), tuple(history), reason)
 
 
 def _anneal(

@@ -84,6 +84,11 @@ class Quarters:
         else:
             self._number = -1
 
+    def release(self) -> None:
+        """Free the buffers, which no step needs any more."""
+        self.following = self._loaded = self.following[:0].copy()
+        self._number = -1
+
     def __getitem__(self, wanted: slice) -> Floats:
         """Complete rows, as of an array."""
         begin, end, _ = wanted.indices(self.shape[0])
@@ -205,6 +210,11 @@ class QuarterCloud:
         if slab.begin not in self._odds:
             self._odds[slab.begin] = np.empty(shape, np.float32)
         return self._odds[slab.begin]
+
+    def end(self) -> Quarters:
+        """The final positions."""
+        self.positions.release()
+        return self.positions
 
     def rescale(self) -> None:
         """Rescale each dimension to [0, 1]."""

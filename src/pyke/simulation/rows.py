@@ -36,6 +36,10 @@ class RowCloud:
         self.positions, self._following = new, old
         return sums
 
+    def end(self) -> Floats:
+        """The final positions."""
+        return self.positions
+
     def rescale(self) -> None:
         """Rescale each dimension to [0, 1]."""
         rescale(self.positions, bounds_of(self.positions), self._config.threads)

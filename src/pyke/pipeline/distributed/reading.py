@@ -12,8 +12,8 @@ from pyke.core.arrays import Bytes
 from pyke.core.inputs import Input, new_allowance
 from pyke.graph.build import Collector
 from pyke.pipeline.distributed.parts import Lines, Part
-from pyke.pipeline.partitions.dictionary import part_of
-from pyke.pipeline.partitions.job import Job, Result, stage
+from pyke.pipeline.partitions import dictionary
+from pyke.pipeline.partitions.job import OWN, Job, Result, stage
 from pyke.pipeline.partitions.pieces import Arrays
 from pyke.pipeline.partitions.storage import open_to_read
 from pyke.read import tokenize
@@ -71,7 +71,8 @@ def read(job: Job, number: int, part: Part) -> tuple[dict[str, Arrays], Result]:
             source = lines if part.begin else WithoutByteOrderMark(lines)
             blocks = _Counted(map(to_array, complete_lines(source, part.document.name)))
             _collect(collector, part, blocks, job, problems)
-    pieces, result = part_of(collector, job)
+    pieces, result = dictionary.collected(collector)
+    pieces |= dictionary.by_hash(pieces[OWN] | pieces[dictionary.TEXTS], job)
     return pieces, result | {
         "bytes": part.end - part.begin,
         "lines": blocks.lines,

@@ -21,6 +21,7 @@ from pyke.pipeline.partitions import flow, springs
 from pyke.pipeline.partitions.executor import Executor
 from pyke.pipeline.partitions.job import Job, Result
 from pyke.pipeline.partitions.writing import write_embedding
+from pyke.pipeline.spilling import needs_everything
 from pyke.pipeline.stages import Stages
 from pyke.read.tokenize import reporter
 from pyke.simulation import anneal
@@ -32,19 +33,11 @@ FLOAT = 4  # bytes
 
 def check_settings(config: Config) -> None:
     """Raise UsageError for settings that need one machine."""
-    refused = {
-        "similarity": config.similarity not in ("context", "ppmi"),
-        "init": config.init == "svd",
-        "clusters": config.clusters != 0,
-        "literals": config.literals != "",
-        "type_weight": config.type_weight != 1,
-    }
-    for name, is_refused in refused.items():
-        if is_refused:
-            raise UsageError(
-                f"workers do not support `{name}={getattr(config, name)!r}`. "
-                "Choose another value, or embed the graph on one machine."
-            )
+    for name in needs_everything(config):
+        raise UsageError(
+            f"workers do not support `{name}={getattr(config, name)!r}`. "
+            "Choose another value, or embed the graph on one machine."
+        )
 
 
 class Flow(flow.Flow):
@@ -66,7 +59,7 @@ class Flow(flow.Flow):
         job, stages = self.job, self.stages
         with self._measured("reading"):
             named = self.number_terms(self._read())
-            arranged = self.arrange(named)
+            arranged = self.arrange(self.send_triples(named))
         with self._measured("springs"):
             found = self._find_forces()
         with self._measured("simulation", anneal.planned_iterations(job.config), "iterations"):

@@ -25,29 +25,19 @@ from pyke.pipeline.partitions.naming import found_names
 from pyke.pipeline.partitions.pieces import Arrays
 
 TEXTS = "texts"  # the piece with the terms of a part
+STATEMENTS = ("hashes", "triples", "literals", "literal_keys", "labels", "label_blob")
 
 
-def collected(collector: build.Collector) -> Arrays:
-    """What was collected of a part: its terms, and its statements with ids of its own."""
-    names = (
-        "hashes", "blob", "offsets", "triples", "literals", "literal_keys", "labels", "label_blob"
-    )  # fmt: skip
+def collected(collector: build.Collector) -> tuple[dict[str, Arrays], Result]:
+    """What was read of a part as pieces: its statements with ids of its own, and its terms."""
     growing = {name.strip("_"): one for name, one in collector.growing().items()}
-    return {name: growing[name].rows for name in names}
-
-
-def part_of(collector: build.Collector, job: Job) -> tuple[dict[str, Arrays], Result]:
-    """Pieces of a part that was read: its terms by their hash, and its statements; its counts."""
-    arrays = collected(collector)
-    result = {
-        "statements": len(arrays["triples"]) + len(arrays["literals"]) + collector.triple_terms,
+    own = {name: growing[name].rows for name in STATEMENTS}
+    texts = {name: growing[name].rows for name in ("blob", "offsets")}
+    return {OWN: own, TEXTS: texts}, {
+        "statements": len(own["triples"]) + len(own["literals"]) + collector.triple_terms,
         "triple_terms": collector.triple_terms,
-        "links": len(arrays["triples"]),
-        "literals": len(arrays["literals"]),
+        "literals": len(own["literals"]),
     }
-    texts = {name: arrays[name] for name in ("blob", "offsets")}
-    statements = {name: one for name, one in arrays.items() if name not in texts}
-    return by_hash(arrays, job) | {OWN: statements, TEXTS: texts}, result
 
 
 def by_hash(arrays: Arrays, job: Job) -> dict[str, Arrays]:

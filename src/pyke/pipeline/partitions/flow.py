@@ -84,27 +84,25 @@ class Flow:
         census.blank_nodes = sum(one["blank"] for one in named)
         return named
 
-    def arrange(self, named: Sequence[Result]) -> list[Result]:
-        """Sort the triples by subject and by object."""
-        job, census, config = self.job, self.census, self.job.config
+    def send_triples(self, named: Sequence[Result]) -> int:
+        """Send the triples to the owners of their subjects; the id of the type predicate, or −1."""
+        job, census = self.job, self.census
         bases = [0, *accumulate(one["terms"] for one in named)]
         self.terms = layout_of_terms(bases[-1], job.partitions)
         self.run(dictionary.resolve, job.partitions, bases)
         self.run(dictionary.send, job.readers, self.terms)
         census.predicates = self.run(dictionary.join_predicates, 1)[0]["predicates"]
-        type_predicate = next(
-            (
-                base + one["type"]
-                for base, one in zip(bases, named, strict=False)
-                if one["type"] >= 0
-            ),
-            -1,
-        )
+        found = zip(bases, (one["type"] for one in named), strict=False)
+        return next((base + rank for base, rank in found if rank >= 0), -1)
+
+    def arrange(self, type_predicate: int) -> list[Result]:
+        """Sort the triples by subject and by object."""
+        job, census = self.job, self.census
         arranged = self.run(triples.arrange, job.partitions, self.terms, type_predicate)
         census.triples = sum(one["triples"] for one in arranged)
         census.duplicates += sum(one["duplicates"] for one in arranged)
         census.typed_subjects = sum(one["typed_subjects"] for one in arranged)
-        if config.count_literals:
+        if job.config.count_literals:
             census.literals = sum(one["literals"] for one in arranged)
         self.run(triples.total, 1)
         counted = self.run(triples.count, job.partitions, self.terms, type_predicate)

@@ -55,8 +55,8 @@ class Layout:
 
     def split(self, ids: AnyIds, partitions: int) -> list[Offsets]:
         """The positions of the ids of each owner, in their order."""
-        owners = self.owners_of(ids)
-        order = np.argsort(owners, kind="stable")
+        owners = self.owners_of(ids).astype(np.int16 if partitions < 1 << 15 else np.int64)
+        order = np.argsort(owners, kind="stable")  # numbers of 16 bits are sorted by their digits
         return np.split(order, np.searchsorted(owners[order], np.arange(1, partitions)))
 
 

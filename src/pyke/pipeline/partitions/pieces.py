@@ -52,8 +52,9 @@ def write_pieces(
                 yield data
                 yield bytes(_padded(len(data)) - len(data))
 
-    storage.write(name, blocks())
-    return 16 + len(text) + at
+    size = 16 + len(text) + at
+    storage.write(name, blocks(), size)
+    return size
 
 
 def read_result(storage: Storage, name: str) -> dict[str, Any]:

@@ -2,16 +2,19 @@
 
 events    σ of terms and their roles and contexts, for the owners of both
 forces    the K strongest springs and the repellers of some particles; whose positions they need
+ranges    the same for one machine
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
 
 from pyke.core.arrays import BLOCK_ROWS, Floats, Ids, Matrix, Repellers
+from pyke.core.checks import check_ids
+from pyke.core.counts import count_rows
 from pyke.graph.graph import LITERAL
 from pyke.pipeline.partitions.job import OWN, Job, Result, stage
 from pyke.pipeline.partitions.layout import Layout
@@ -69,7 +72,8 @@ def events(
         )
         numbers, contexts, values = _find(members, find, 0)
         found.append((ids[numbers], contexts, values))
-    return both_ways(found, particles, job), {"pairs": sum(len(one[0]) for one in found)}
+    pairs = sum(len(one[0]) for one in found)
+    return both_ways(found, particles, job), {"pairs": pairs}
 
 
 def _everything(terms: int, contexts: int) -> _kernels.Choice:
@@ -97,17 +101,21 @@ def _find(
 def both_ways(
     found: list[tuple[Ids, Ids, Floats]], particles: Layout, job: Job
 ) -> dict[str, Arrays]:
-    """Both directions of each pair, for the owner of the row."""
+    """Both directions of each pair, for the owner of the row. Empties the list to free memory."""
     pieces: dict[str, Arrays] = {str(owner): {} for owner in range(job.partitions)}
-    for group, (terms, contexts, values) in enumerate(found):
-        rows, columns = np.concatenate([contexts, terms]), np.concatenate([terms, contexts])
-        both = np.concatenate([values, values])
-        for owner, chosen in enumerate(particles.split(rows, job.partitions)):
-            pieces[str(owner)] |= {
-                f"rows{group}": rows[chosen],
-                f"columns{group}": columns[chosen],
-                f"values{group}": both[chosen],
-            }
+    for group in range(len(found)):
+        terms, contexts, values = found.pop(0)
+        directions = ((contexts, terms), (terms, contexts))
+        chosen = [particles.split(rows, job.partitions) for rows, _ in directions]
+        for owner in range(job.partitions):
+            of_owner = [one[owner] for one in chosen]
+            for name, arrays in (
+                ("rows", (contexts, terms)),
+                ("columns", (terms, contexts)),
+                ("values", (values, values)),
+            ):
+                parts = [array[rows] for array, rows in zip(arrays, of_owner, strict=True)]
+                pieces[str(owner)][f"{name}{group}"] = np.concatenate(parts)
     return pieces
 
 
@@ -117,10 +125,9 @@ def both_ways(
 @stage
 def forces(job: Job, owner: int, particles: Layout) -> tuple[dict[str, Arrays], Result]:
     """Springs and repellers of the particles of an owner, and whose positions they need."""
-    similar = _similar(job, owner, particles)
-    springs = strongest_springs(similar, job.config.k, job.config.threads)
-    repellers = _repellers(job, owner, similar, particles)
-    del similar
+    springs, parts = _forces(job, owner, particles)
+    repellers = _joined(parts)
+    del parts
     ranges = particles.ranges_of(owner)
     used = np.unique(np.concatenate([springs.columns, repellers.pool]))
     owners = particles.owners_of(used)
@@ -149,43 +156,91 @@ def forces(job: Job, owner: int, particles: Layout) -> tuple[dict[str, Arrays], 
     return pieces, {"springs": len(springs.columns), "rows": springs.rows, "sources": sources}
 
 
+@stage
+def ranges(job: Job, owner: int, particles: Layout) -> tuple[dict[str, Arrays], Result]:
+    """The same for one machine, which needs no other rows: a piece for each range of particles."""
+    springs, parts = _forces(job, owner, particles)
+    pieces: dict[str, Arrays] = {}
+    start = 0
+    for (begin, end), repellers in zip(particles.ranges_of(owner), parts, strict=False):
+        part = _rows(springs, start, start + end - begin)
+        pieces[str(begin)] = vars(part) | vars(repellers)
+        start += end - begin
+    return pieces, {"springs": len(springs.columns)}
+
+
+def forces_of(job: Job, particles: Layout) -> Iterator[tuple[Matrix, Repellers]]:
+    """Springs and repellers of all ranges, in the order of the particles."""
+    for begin, owner in zip(particles.borders.tolist(), particles.owners.tolist(), strict=False):
+        arrays = job.read("ranges", owner, str(begin))
+        springs = Matrix(*(arrays.pop(name) for name in ("offsets", "columns", "values")))
+        check_ids(springs.columns, 0, particles.size)
+        check_ids(arrays["pool"], 0, particles.size)
+        yield springs, Repellers(**arrays)
+
+
+def whole(
+    parts: Iterable[tuple[Matrix, Repellers]], particles: int, number: int
+) -> tuple[Matrix, Repellers]:
+    """Parts that follow one another as one, with this many springs in all."""
+    columns, values = np.empty(number, np.int32), np.empty(number, np.float32)
+    sizes = np.zeros(particles, np.int64)
+    drawn, at, row = [], 0, 0
+    for springs, repellers in parts:
+        end = at + len(springs.columns)
+        columns[at:end], values[at:end] = springs.columns, springs.values
+        sizes[row : row + springs.rows] = np.diff(springs.offsets)
+        drawn.append(repellers)
+        at, row = end, row + springs.rows
+    return Matrix(np.append(np.int64(0), np.cumsum(sizes)), columns, values), _joined(drawn)
+
+
+def _forces(job: Job, owner: int, particles: Layout) -> tuple[Matrix, list[Repellers]]:
+    """Springs of an owner, and repellers of each of its ranges, with the ids of all particles."""
+    similar = _similar(job, owner, particles)
+    springs = strongest_springs(similar, job.config.k, job.config.threads)
+    return springs, _repellers(job, owner, similar, particles)
+
+
 def _similar(job: Job, owner: int, particles: Layout) -> Matrix:
-    """All similarities of the particles of an owner, in the order of one machine."""
+    """All similarities of the particles of an owner, in the order of one machine.
+
+    The pieces are read twice, to count and to fill: they are much larger than the result.
+    """
     paired = job.config.similarity == "ppmi"
     stage_name, groups = ("weigh", 1) if paired else ("events", GROUPS)
-    pieces = list(job.from_all(stage_name, job.partitions, owner))
     size = particles.count_of(owner)
-    counts = np.zeros(size, np.int64)
-    rows = {}
-    for group in range(groups):
-        for number, piece in enumerate(pieces):
-            rows[group, number] = particles.rows_of(piece.pop(f"rows{group}"), owner)
-            counts += np.bincount(rows[group, number], minlength=size)
-    offsets = np.append(np.int64(0), np.cumsum(counts))
+    counts = np.zeros((groups, size), np.int64)
+    for piece in job.from_all(stage_name, job.partitions, owner):
+        for group in range(groups):
+            count_rows(_row_numbers(piece, group, particles, owner), counts[group])
+    offsets = np.append(np.int64(0), np.cumsum(counts.sum(axis=0)))
     columns, values = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
-    ends = offsets[:-1].copy()
-    for group in range(groups):
-        for number, piece in enumerate(pieces):
-            _selection.fill_rows(
-                rows.pop((group, number)).astype(np.int32),
-                piece.pop(f"columns{group}"),
-                piece.pop(f"values{group}"),
-                ends, columns, values,
-            )  # fmt: skip
+    # A row has the groups one after another, and the pieces of a group in their order.
+    ends = np.cumsum(counts, axis=0) - counts + offsets[:-1]
+    del counts
+    for piece in job.from_all(stage_name, job.partitions, owner):
+        for group in range(groups):
+            rows = _row_numbers(piece, group, particles, owner)
+            pairs = piece[f"columns{group}"], piece[f"values{group}"]
+            _selection.fill_rows(rows, *pairs, ends[group], columns, values)
     if paired:  # by ascending id
-        order = np.lexsort((columns, np.repeat(np.arange(size), counts)))
+        order = np.lexsort((columns, np.repeat(np.arange(size), np.diff(offsets))))
         columns, values = columns[order], values[order]
     return Matrix(offsets, columns, values)
 
 
-def _repellers(job: Job, owner: int, similar: Matrix, particles: Layout) -> Repellers:
+def _row_numbers(piece: Arrays, group: int, particles: Layout, owner: int) -> Ids:
+    """The rows of the pairs of a group, among those of the owner."""
+    return particles.rows_of(piece[f"rows{group}"], owner).astype(np.int32)
+
+
+def _repellers(job: Job, owner: int, similar: Matrix, particles: Layout) -> list[Repellers]:
     """Repellers of the particles of an owner, range by range."""
     config, start, parts = job.config, 0, []
     for begin, end in particles.ranges_of(owner) or [(0, 0)]:
         stop = start + end - begin
-        offsets = similar.offsets[start : stop + 1]
-        first, last = int(offsets[0]), int(offsets[-1])
-        part = Matrix(offsets - first, similar.columns[first:last], similar.values[first:last])
+        part = _rows(similar, start, stop)
         drawn = draw_from_pools(
             part, particles.size, begin, config.repellers, config.seed, config.threads
         )
@@ -196,6 +251,18 @@ def _repellers(job: Job, owner: int, similar: Matrix, particles: Layout) -> Repe
         ]
         parts.append(with_hubs(drawn, hubs, more))
         start = stop
+    return parts
+
+
+def _rows(matrix: Matrix, start: int, stop: int) -> Matrix:
+    """Some rows of a matrix."""
+    offsets = matrix.offsets[start : stop + 1]
+    first, last = int(offsets[0]), int(offsets[-1])
+    return Matrix(offsets - first, matrix.columns[first:last], matrix.values[first:last])
+
+
+def _joined(parts: list[Repellers]) -> Repellers:
+    """Repellers of particles that follow one another."""
     pools = [np.diff(part.pool_offsets) for part in parts]
     return Repellers(
         np.append(np.int64(0), np.cumsum(np.concatenate(pools))),

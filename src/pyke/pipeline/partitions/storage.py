@@ -71,10 +71,13 @@ class Storage:
         """A file of the folder, for messages."""
         return f"{self.url.rstrip('/')}/{name}"
 
-    def write(self, name: str, blocks: Iterable[Block]) -> None:
-        """Write a file completely or not at all, replacing an existing one."""
+    def write(self, name: str, blocks: Iterable[Block], size: int = 0) -> None:
+        """Write a file completely or not at all, replacing an existing one.
+
+        If its size is known, a local file reserves its space before.
+        """
         if self._local is not None:
-            files.write_stream(self._local / name, blocks, force=True)
+            files.write_file(self._local / name, blocks, size)
             return
         with _write_errors(self.place(name)):
             system, root = self._remote

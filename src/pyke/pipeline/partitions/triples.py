@@ -70,9 +70,9 @@ def arrange(
     typing = have_type_predicate(positions, objects, position)
     types = build.distinct_rows(np.column_stack([subjects[typing], objects[typing]]))
     types = types[~np.isin(types[:, 0], predicates)]
+    by_owner = terms.split(links[:, 0], job.partitions)
     sent: dict[str, Arrays] = {
-        str(other): {"links": links[rows]}
-        for other, rows in enumerate(terms.split(links[:, 0], job.partitions))
+        str(other): {"links": links[rows]} for other, rows in enumerate(by_owner)
     }
     sent[OWN] = dict(zip(COLUMNS, by_subject, strict=True))
     sent[TOTALS] = {
@@ -82,7 +82,7 @@ def arrange(
     sent[NAMES] = {"types": types, **_best_labels(pieces)}
     return sent, {
         "triples": len(subjects),
-        "links": len(links),
+        "links": [len(rows) for rows in by_owner],
         "literals": len(literals),
         "duplicates": read - len(subjects),
         "types": len(types),
@@ -147,9 +147,12 @@ def count(
     found = np.flatnonzero(predicates == type_predicate)
     typed = by_object[0][by_object[1] == found[0]] if len(found) else by_object[0][:0]
     sizes = [_kernels.count_contexts(*side, 0, len(side[0])) for side in (by_subject, by_object)]
+    runs, contexts, members = (list(map(int, counts)) for counts in zip(*sizes, strict=True))
     return pieces, {
         "classes": len(np.unique(typed)),
-        "contexts": [int(contexts) for _, contexts, _ in sizes],
+        "contexts": contexts,
+        "roles": sum(runs) + 2 * len(mine),  # pairs of terms and roles, at most
+        "pairs": sum(runs) + 2 * len(mine) + sum(members),
     }
 
 

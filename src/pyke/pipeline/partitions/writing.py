@@ -32,6 +32,19 @@ def write_embedding(
     force: bool,
 ) -> None:
     """Write the directory; `named` is what each part of the input says about names."""
+    vectors = _vectors(job, particles, manifest["census"]["terms"])
+    write_vectors(job, output, manifest, vectors, named, force)
+
+
+def write_vectors(
+    job: Job,
+    output: str,
+    manifest: dict[str, Any],
+    vectors: Iterator[NDArray[Any]],
+    named: Sequence[dict[str, Any]],
+    force: bool,
+) -> None:
+    """The same with vectors from elsewhere, some rows at a time."""
     counts, dimensions = manifest["census"], job.config.dimensions
     labels = manifest.pop("labels")
     owners = range(job.partitions)
@@ -47,7 +60,7 @@ def write_embedding(
 
     terms = counts["terms"]
     contents = {
-        "vectors.npy": _array((terms, dimensions), "<f4", _vectors(job, particles, terms)),
+        "vectors.npy": _array((terms, dimensions), "<f4", vectors),
         "terms.txt": _texts(job, named),
         "term_offsets.npy": _array(
             (terms + 1,), "<i8", _offsets(part.offsets for part in _terms(job, named))

@@ -1,0 +1,208 @@
+"""The memory and disk of a run whose dictionary, triples and springs do not fit into memory.
+
+Such a run works on parts of the input and on partitions of the graph, one after another
+(`pipeline/partitions/`). The formulas follow the arrays that a task holds at the same time; their
+factors were measured. This module does without Numba, as `budget.py` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+
+from pyke.config import Config
+from pyke.pipeline.budget import (
+    BYTES_PER_READER,
+    PROGRAM_BYTES,
+    STAGE_BYTES,
+    Holding,
+    Sizes,
+    require_bytes,
+    simulation_bytes,
+)
+from pyke.simulation.layouts import LAYOUTS, QUARTERS, Layout, row_stride
+
+MIN_PARTITIONS, MAX_PARTITIONS = 2, 256
+ROOM = 4  # partitions take at most this fraction of the memory: some have much more than others
+TASK_BYTES = 30_000_000  # kernels that only tasks use, and pages that the allocator keeps
+PAIRS_PER_TRIPLE = 4  # at most: two terms, each in a role and in a context
+
+
+def needs_everything(config: Config) -> list[str]:
+    """Settings whose stages need the complete graph in memory."""
+    refused = {
+        "similarity": config.similarity not in ("context", "ppmi"),
+        "init": config.init == "svd",
+        "clusters": config.clusters != 0,
+        "literals": config.literals != "",
+        "type_weight": config.type_weight != 1,
+    }
+    return [name for name, is_refused in refused.items() if is_refused]
+
+
+def is_spilled(sizes: Sizes, config: Config) -> bool:
+    """Whether a run with these counts works on disk."""
+    if config.memory is None or needs_everything(config):
+        return False
+    most = _at_most(sizes, config)
+    names = STAGE_BYTES.keys() - {"clusters"}
+    return any(STAGE_BYTES[name](most, config) > config.memory for name in names)
+
+
+def _at_most(sizes: Sizes, config: Config) -> Sizes:
+    """The largest counts that a graph can have of which only the statements are known."""
+    links = sizes.links + (sizes.literals if config.count_literals else 0)
+    triples = links or sizes.triples
+    pairs = PAIRS_PER_TRIPLE * triples
+    particles = sizes.terms + triples
+    return replace(sizes, triples=triples, pairs=pairs, particles=particles, springs=2 * pairs)
+
+
+# -- memory -----------------------------------------------------------------------------------
+
+
+def _program(config: Config) -> int:
+    return PROGRAM_BYTES + BYTES_PER_READER * config.threads + TASK_BYTES
+
+
+def part_bytes(sizes: Sizes, config: Config) -> int:
+    """The largest task of a part of the input with these counts: collect, split or send."""
+    slots = 1 << (3 * sizes.terms // 2).bit_length()
+    statements = 12 * sizes.links + 16 * sizes.literals
+    collected = statements + 8 * slots + 16 * sizes.terms + sizes.text_bytes
+    split = statements + 44 * sizes.literals + 70 * sizes.terms + 2 * sizes.text_bytes
+    sent = statements + 40 * sizes.links + 24 * sizes.terms
+    return _program(config) + BYTES_PER_READER + max(collected, split, sent)
+
+
+def _dictionary_bytes(sizes: Sizes, partitions: int) -> int:
+    """The terms of some hashes; hashes are spread evenly."""
+    needed = 120 * sizes.terms + 2.5 * sizes.text_bytes + 28 * sizes.literals
+    return ceil(needed / partitions)
+
+
+def _count_bytes(triples: int) -> int:
+    """To sort the triples of some subjects and objects."""
+    return 99 * triples
+
+
+def _events_bytes(pairs: int) -> int:
+    """To find the similarities of some terms and their contexts."""
+    return 75 * pairs
+
+
+def _forces_bytes(entries: int) -> int:
+    """To select springs and repellers from these entries of the matrix of similarities."""
+    return 32 * entries
+
+
+def partitions_for(sizes: Sizes, config: Config) -> int:
+    """The number of partitions whose tasks take a fraction of the memory."""
+    most = _at_most(sizes, config)
+    needed = max(_dictionary_bytes(most, 1), _count_bytes(most.triples), _events_bytes(most.pairs))
+    free = max(1, (config.memory or 0) - _program(config))
+    return min(MAX_PARTITIONS, max(MIN_PARTITIONS, ceil(ROOM * needed / free)))
+
+
+def triples_bytes(sizes: Sizes, partitions: int) -> int:
+    """The largest task that sorts triples, with the objects that have the most."""
+    return _count_bytes(sizes.triples // partitions + sizes.hub)
+
+
+def springs_bytes(sizes: Sizes, partitions: int) -> int:
+    """The largest task that finds springs. One partition has all roles of predicates."""
+    found = _events_bytes(ceil(sizes.pairs / partitions + 1.7 * sizes.hub))
+    return max(found, _forces_bytes(2 * sizes.pairs // partitions + sizes.roles))
+
+
+def stage_bytes(sizes: Sizes, config: Config) -> dict[str, int]:
+    """The memory of each stage on disk, if `sizes` has all counts."""
+    program, memory = _program(config), config.memory or 0
+    partitions = partitions_for(sizes, config)
+    least = program + max(
+        _dictionary_bytes(sizes, partitions),
+        triples_bytes(sizes, partitions),
+        springs_bytes(sizes, partitions),
+    )
+    whole = part_bytes(sizes, config)
+    reading = min(whole, max(memory, least))  # parts are as large as the memory allows
+    layout = simulation_bytes(sizes, config, Holding(layout_of(sizes, config), False))
+    return {
+        "reading": reading,
+        "dictionary": max(reading, program + _dictionary_bytes(sizes, partitions)),
+        "triples": program + triples_bytes(sizes, partitions),
+        "springs": program + springs_bytes(sizes, partitions),
+        "simulation": layout,
+        "writing": layout,
+    }
+
+
+def least_bytes(sizes: Sizes, config: Config) -> int:
+    """The smallest memory in which a run on disk can succeed."""
+    program = _program(config)
+    return max(
+        program + triples_bytes(sizes, MAX_PARTITIONS),
+        program + springs_bytes(sizes, MAX_PARTITIONS),
+        simulation_bytes(sizes, config, Holding(LAYOUTS[-1], False)),
+    )
+
+
+def layout_of(sizes: Sizes, config: Config) -> Layout:
+    """The fastest layout of the simulation that fits without a graph, or the smallest one."""
+    for layout in LAYOUTS:
+        if simulation_bytes(sizes, config, Holding(layout, False)) <= (config.memory or 0):
+            return layout
+    return LAYOUTS[-1]
+
+
+# -- refusals, as soon as counts are known ----------------------------------------------------
+
+
+def require_simulation(sizes: Sizes, config: Config) -> None:
+    """Raise OverBudget if the simulation exceeds the limit in every layout."""
+    needed = simulation_bytes(sizes, config, Holding(LAYOUTS[-1], False))
+    require_bytes("simulation", needed, config)
+
+
+def require_triples(triples: int, config: Config) -> None:
+    """Raise OverBudget if a partition has too many triples."""
+    require_bytes("triples", _program(config) + _count_bytes(triples), config)
+
+
+def require_springs(pairs: int, entries: int, config: Config) -> None:
+    """Raise OverBudget if a partition has too many similarities."""
+    needed = max(_events_bytes(pairs), _forces_bytes(entries))
+    require_bytes("springs", _program(config) + needed, config)
+
+
+# -- disk -------------------------------------------------------------------------------------
+
+
+def disk_bytes(sizes: Sizes, config: Config) -> dict[str, int]:
+    """Disk space at the end of each stage or within it, at most."""
+    text, terms = sizes.text_bytes, sizes.terms
+    parts = text + 16 * terms + 12 * sizes.links + 16 * sizes.literals
+    read = parts + text + 21 * terms + 8 * sizes.literals
+    number, arranged, counted = text + 12 * terms, 26 * sizes.triples, 19 * sizes.triples
+    forces = 8 * sizes.springs + (13 + 2 * config.repellers) * sizes.particles
+    kept = number + arranged
+    positions = kept + forces + 2 * 4 * row_stride(config.dimensions) * sizes.particles
+    output = 12 * sizes.triples + 8 * terms + text + 4 * config.dimensions * terms
+    simulation = positions + scratch_bytes(sizes, config)
+    return {
+        "reading": parts,
+        "dictionary": parts + read + number,
+        "triples": kept + counted + 13 * sizes.triples,
+        "springs": kept + 24 * sizes.pairs + max(counted, forces),
+        "simulation": simulation,
+        "writing": simulation + output,
+    }
+
+
+def scratch_bytes(sizes: Sizes, config: Config) -> int:
+    """Disk space of the simulation: quarters, springs and repellers that are not in memory."""
+    layout, stride = layout_of(sizes, config), row_stride(config.dimensions)
+    quarters = stride * sizes.particles * (QUARTERS - layout.in_memory)
+    if layout.springs_in_memory:
+        return quarters
+    return quarters + 12 * sizes.springs + (26 + 10 * config.repellers) * sizes.particles
