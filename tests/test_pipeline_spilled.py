@@ -53,6 +53,7 @@ def on_disk(**chosen: Any) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spilling, "is_spilled", lambda *_: True)
+        patch.setattr(spilling, "require_reading", lambda _: None)
         patch.setattr(spilling, "part_bytes", part_bytes)
         patch.setattr(spilling, "partitions_for", lambda *_: most["partitions"])
         patch.setattr(spilling, "layout_of", lambda *_: most["layout"])

@@ -7,18 +7,22 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from pyke.config import Config, format_size
 from pyke.core.arrays import Matrix, Repellers
 from pyke.core.progress import Progress
 from pyke.errors import DivergedError, OverBudget, UsageError
 from pyke.graph.build import require_ids
-from pyke.graph.graph import NO_CLUSTERS
+from pyke.graph.graph import LITERAL, NO_CLUSTERS, Graph
+from pyke.pipeline import spilling
 from pyke.pipeline.budget import (
+    HUB_RANGES,
     STAGE_BYTES,
+    Holding,
     Sizes,
     disk_bytes,
     holding_of,
-    least_bytes,
     scratch_bytes,
     writing_bytes,
 )
@@ -26,6 +30,7 @@ from pyke.pipeline.embed import Run, find_clusters, find_forces
 from pyke.read.find import text_bytes
 from pyke.read.objects import Inputs
 from pyke.simulation.anneal import planned_iterations, simulate, start_sweeps
+from pyke.simulation.layouts import Layout
 
 SAMPLE_BYTES = 1_000_000_000  # of text
 PROBE_PARTICLES = 2_500_000  # at most, of a sample that a few iterations are measured on
@@ -36,6 +41,8 @@ PROGRAM_SECONDS = 1.0  # CPU seconds to load the program and its kernels
 WRITTEN_PER_SECOND = 400e6  # bytes of the output
 WRITTEN_PER_CPU_SECOND = 1e9  # bytes, mostly for checksums
 QUARTERS_FACTOR = 1.8  # an iteration on quarters, compared with one on complete rows
+# CPU seconds of stages on disk, compared with those in memory: of reading, and of the springs
+DICTIONARY_FACTOR, TRIPLES_FACTOR, SPRINGS_FACTOR = 0.6, 0.25, 1.5
 TRANSFERS = 3  # of each quarter on disk in an iteration: read twice, written once
 SCRATCH_PER_SECOND = 1e9  # bytes
 
@@ -117,7 +124,12 @@ def make_plan(
             seconds + stage.seconds * total / read,
             cpu_seconds + stage.cpu_seconds * total / read,
         )
-    times["simulation"] = _simulation_seconds(sizes, config, speed or (ROW_SECONDS, START_SECONDS))
+    speed = speed or (ROW_SECONDS, START_SECONDS)
+    layout, scratch = holding_of(sizes, config).layout, scratch_bytes(sizes, config)
+    if spilling.is_spilled(sizes, config):
+        layout, scratch = spilling.layout_of(sizes, config), spilling.scratch_bytes(sizes, config)
+        times = _times_on_disk(times)
+    times["simulation"] = _simulation_seconds(sizes, config, speed, layout, scratch)
     output = writing_bytes(sizes, config)
     times["writing"] = output / WRITTEN_PER_SECOND, output / WRITTEN_PER_CPU_SECOND
     return _plan(sizes, config, times, read / total)
@@ -128,10 +140,41 @@ def _sample(run: Run) -> tuple[Run, int, tuple[float, float] | None]:
     graph = run.read()
     clusters = find_clusters(graph, run.stages) if run.config.clusters else NO_CLUSTERS
     springs, repellers = find_forces(graph, run.stages, clusters)
+    run.stages.sizes = replace(run.stages.sizes, hub=_hub(graph), roles=_roles(graph))
     read = graph.census.bytes
     del graph
     small = springs.rows <= PROBE_PARTICLES
     return run, read, _probe(springs, repellers, run.config) if small else None
+
+
+def _hub(graph: Graph) -> int:
+    """Triples with objects of the busiest of HUB_RANGES ranges of terms."""
+    linked = graph.objects[graph.objects != LITERAL].astype(np.int64)
+    return int(np.bincount(linked * HUB_RANGES // len(graph.terms), minlength=1).max())
+
+
+def _roles(graph: Graph) -> int:
+    """Pairs of terms and their roles."""
+    linked = graph.objects != LITERAL
+    predicates = graph.predicate_positions.astype(np.int64) * len(graph.terms)
+    subjects = np.unique(predicates + graph.subjects)
+    return len(subjects) + len(np.unique((predicates + graph.objects)[linked]))
+
+
+def _times_on_disk(times: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Seconds and CPU seconds of the stages on disk, from those in memory."""
+    reading, springs, repellers = (
+        times.get(name, (0.0, 0.0)) for name in ("reading", "springs", "repellers")
+    )
+    return {
+        "reading": reading,
+        "dictionary": (DICTIONARY_FACTOR * reading[0], DICTIONARY_FACTOR * reading[1]),
+        "triples": (TRIPLES_FACTOR * reading[0], TRIPLES_FACTOR * reading[1]),
+        "springs": (
+            SPRINGS_FACTOR * (springs[0] + repellers[0]),
+            SPRINGS_FACTOR * (springs[1] + repellers[1]),
+        ),
+    }
 
 
 class _Clock(Progress):
@@ -173,28 +216,32 @@ def _plan(
 
     With clusters, springs, repellers and simulation have those of both simulations.
     """
-    disk = disk_bytes(sizes, config)
+    if spilling.is_spilled(sizes, config):
+        needs, disk = spilling.stage_bytes(sizes, config), spilling.disk_bytes(sizes, config)
+        layout = Holding(spilling.layout_of(sizes, config), graph_in_memory=False)
+        holding = f"{layout.name}, in {spilling.partitions_for(sizes, config)} partitions"
+    else:
+        needs = {name: needed(sizes, config) for name, needed in STAGE_BYTES.items()}
+        disk, holding = disk_bytes(sizes, config), holding_of(sizes, config).name
     stages = tuple(
-        StagePlan(name, needed(sizes, config), disk[name], *times.get(name, (0.0, 0.0)))
-        for name, needed in STAGE_BYTES.items()
+        StagePlan(name, needed, disk[name], *times.get(name, (0.0, 0.0)))
+        for name, needed in needs.items()
         if name != "clusters" or config.clusters
     )
-    holding = holding_of(sizes, config).name
-    return Plan(sizes, stages, share, least_bytes(sizes, config), holding)
+    return Plan(sizes, stages, share, spilling.least_bytes(sizes, config), holding)
 
 
 def _simulation_seconds(
-    sizes: Sizes, config: Config, speed: tuple[float, float]
+    sizes: Sizes, config: Config, speed: tuple[float, float], layout: Layout, scratch: int
 ) -> tuple[float, float]:
-    """Seconds and CPU seconds: the start, rows that are gathered, and quarters on disk."""
+    """Seconds and CPU seconds: the start, rows that are gathered, and scratch files."""
     row_seconds, start_seconds = speed
-    layout = holding_of(sizes, config).layout
     simulations = 2 if config.clusters else 1
     rounds = simulations * (planned_iterations(config) + start_sweeps(config))
     rows = sizes.springs + sizes.particles * config.repellers
     gathered = rounds * rows * row_seconds * (QUARTERS_FACTOR if layout.quarters else 1)
     gathered += simulations * sizes.particles * start_seconds
-    moved = rounds * TRANSFERS * scratch_bytes(sizes, config) / SCRATCH_PER_SECOND
+    moved = rounds * TRANSFERS * scratch / SCRATCH_PER_SECOND
     return gathered / config.threads + moved, gathered + moved
 
 

@@ -75,9 +75,8 @@ class SpilledReading:
             reading = self._reading()
             for _ in run.collect(reading):
                 sizes = Sizes(**reading.collector.sizes)
-                if spilling.part_bytes(sizes, config) > self._limit:
+                if self._is_full(sizes):
                     reading.put_on_disk(self._write)
-                spilling.require_simulation(replace(sizes, particles=sizes.terms), config)
             stages.sizes = self._sizes(Sizes(**reading.collector.sizes))
             if not self.parts and not spilling.is_spilled(stages.sizes, config):
                 return run.finish(reading)
@@ -87,6 +86,15 @@ class SpilledReading:
         read = {"parts": self.parts, "census": asdict(self.census), "partitions": self.partitions}
         self.storage.write_json(_READ, read)
         return None
+
+    def _is_full(self, sizes: Sizes) -> bool:
+        """Whether a part with these counts is as large as the limit allows."""
+        config = self._run.config
+        if not self.parts and not spilling.is_spilled(sizes, config):
+            return False
+        spilling.require_reading(config)
+        spilling.require_simulation(replace(sizes, particles=sizes.terms), config)
+        return spilling.part_bytes(sizes, config) > self._limit
 
     def _has_read(self) -> bool:
         """Whether an earlier run has read everything, in parts that are not too large now."""

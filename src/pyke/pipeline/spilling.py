@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import ceil
 
 from pyke.config import Config
+from pyke.pipeline import budget
 from pyke.pipeline.budget import (
     BYTES_PER_READER,
     PROGRAM_BYTES,
@@ -25,6 +26,7 @@ from pyke.simulation.layouts import LAYOUTS, QUARTERS, Layout, row_stride
 MIN_PARTITIONS, MAX_PARTITIONS = 2, 256
 ROOM = 4  # partitions take at most this fraction of the memory: some have much more than others
 TASK_BYTES = 30_000_000  # kernels that only tasks use, and pages that the allocator keeps
+SMALLEST_PART = Sizes(links=100_000, literals=100_000, terms=100_000, text_bytes=10_000_000)
 PAIRS_PER_TRIPLE = 4  # at most: two terms, each in a role and in a context
 
 
@@ -138,9 +140,13 @@ def stage_bytes(sizes: Sizes, config: Config) -> dict[str, int]:
 
 
 def least_bytes(sizes: Sizes, config: Config) -> int:
-    """The smallest memory in which a run on disk can succeed."""
+    """The smallest memory in which a run can succeed."""
+    if needs_everything(config):
+        return budget.least_bytes(sizes, config)
     program = _program(config)
+    part = {name: min(value, getattr(sizes, name)) for name, value in vars(SMALLEST_PART).items()}
     return max(
+        part_bytes(Sizes(**part), config),
         program + triples_bytes(sizes, MAX_PARTITIONS),
         program + springs_bytes(sizes, MAX_PARTITIONS),
         simulation_bytes(sizes, config, Holding(LAYOUTS[-1], False)),
@@ -156,6 +162,11 @@ def layout_of(sizes: Sizes, config: Config) -> Layout:
 
 
 # -- refusals, as soon as counts are known ----------------------------------------------------
+
+
+def require_reading(config: Config) -> None:
+    """Raise OverBudget if not even the smallest part can be read."""
+    require_bytes("reading", part_bytes(SMALLEST_PART, config), config)
 
 
 def require_simulation(sizes: Sizes, config: Config) -> None:
