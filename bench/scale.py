@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import common
+from pyke.config import parse_size
 
 MAX_DEVIATION, MIN_FIT = 0.15, 0.99
 NEVER = "1000000000"  # seconds between checkpoints
@@ -93,7 +94,8 @@ def misses_of(rows: list[dict[str, Any]]) -> list[str]:
         deviation = row["CPU s"] / row["planned CPU s"] - 1
         if abs(deviation) > MAX_DEVIATION:
             misses.append(f"{name}: CPU seconds {deviation:+.0%}")
-        if row["budget"].endswith("GB") and row["GB"] > float(row["budget"][:-2]):
+        budget = row["budget"].partition(",")[0]
+        if budget != "none" and row["GB"] > parse_size(budget) / 1e9:
             misses.append(f"{name}: {row['GB']:.2f} GB exceed the budget")
         if digests.setdefault(row["LUBM"], row["sha256"]) != row["sha256"]:
             misses.append(f"{name}: other vectors")

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from forge import npy
-from pyke.core import stored
-from pyke.core.stored import MANIFEST, StoredFile, read_manifest, seal
+from pyke.core import stored, system
+from pyke.core.files import write_directory
+from pyke.core.stored import MANIFEST, StoredFile, StoredRows, read_manifest, seal
 from pyke.errors import DamagedStore
 
 ENTRY = {"bytes": 3, "sha256": hashlib.sha256(b"abc").hexdigest()}
@@ -284,3 +285,17 @@ def test_the_numbers_of_an_array_are_aligned(tmp_path: Path) -> None:
     moved = one + content[10:].replace(b"\n", b" \n", 1)
     with pytest.raises(DamagedStore, match="is not a plain array"):
         opened(tmp_path, moved).array((("<i4",), 2))
+
+
+def test_rows_of_a_file_do_not_stay_in_memory(tmp_path: Path) -> None:
+    values = np.arange(16_000_000, dtype=np.float32).reshape(-1, 16)
+    write_directory(tmp_path / "out", {"x.npy": values}, {})
+    file = StoredFile.open(tmp_path / "out", "x.npy", read_manifest(tmp_path / "out"))
+    file.check_sum(always=True)
+    rows = StoredRows(file, (("<f4",), 0))
+    assert rows.shape == values.shape
+    before = system.resident_bytes()
+    for begin in range(0, len(values), 100_000):
+        assert (rows[begin : begin + 100_000] == values[begin : begin + 100_000]).all()
+    if system.is_linux():
+        assert system.resident_bytes() - before < 32_000_000

@@ -24,7 +24,7 @@ from pyke.core.system import reserve_space
 from pyke.embedding import store
 from pyke.embedding.embedding import Embedding
 from pyke.errors import EmptyGraph, OverBudget, UsageError, WriteError
-from pyke.pipeline import embed_to, spilled, spilling
+from pyke.pipeline import budget, embed_to, make_plan, plan, spilled, spilling
 from pyke.pipeline.budget import Sizes
 from pyke.pipeline.partitions import layout, springs
 from pyke.read import lines
@@ -305,3 +305,55 @@ def test_settings_that_need_the_whole_graph_stay_in_memory(settings: dict[str, A
     assert spilling.needs_everything(Config(**settings)) == [*settings]
     assert not spilling.is_spilled(Sizes(links=10**9), Config(**settings, memory=MEMORY))
     assert spilling.is_spilled(Sizes(links=10**9), Config(memory=MEMORY))
+
+
+LUBM = Sizes(  # of LUBM(1000), in the proportions of LUBM(10)
+    links=93_788_524, literals=44_277_522, triples=89_200_000, terms=21_759_277,
+    text_bytes=1_385_969_885, pairs=190_938_700, particles=43_145_993, springs=285_328_231,
+    hub=26_159_842, roles=70_424_778,
+)  # fmt: skip
+
+
+def test_lubm_1000_needs_less_than_six_gigabytes() -> None:
+    least = spilling.least_bytes(LUBM, Config(threads=2))
+    assert 3e9 < least < 4.5e9
+    assert budget.least_bytes(LUBM, Config(threads=2)) > 8e9  # if everything is in memory
+    for memory in (least, int(1.1 * least), int(6e9), int(8e9)):
+        config = Config(memory=memory, threads=2)
+        assert spilling.is_spilled(LUBM, config)
+        assert max(spilling.stage_bytes(LUBM, config).values()) <= memory
+        plan.check(plan._plan(LUBM, config, {}, 1.0), config)
+    too_small = Config(memory=int(0.95 * least), threads=2)
+    with pytest.raises(OverBudget, match=r"the run needs at least 4\.\d+ GB of memory"):
+        plan.check(plan._plan(LUBM, too_small, {}, 1.0), too_small)
+    assert not spilling.is_spilled(LUBM, Config(memory=10**11, threads=2))
+
+
+def test_a_small_graph_needs_no_more_than_in_memory() -> None:
+    sizes = Sizes(links=100, triples=100, terms=50, text_bytes=1000, pairs=200, particles=90)
+    least = spilling.least_bytes(sizes, Config(threads=2))
+    assert not spilling.is_spilled(sizes, Config(threads=2, memory=least))
+    assert spilling.is_spilled(sizes, Config(threads=2, memory=least - 1))
+
+
+def test_a_plan_says_which_stages_are_on_disk(folder: Path) -> None:
+    config = Config(**SETTINGS, memory=MEMORY)
+    names = ["reading", "dictionary", "triples", "springs", "simulation", "writing"]
+    with on_disk(block=1500):
+        made = make_plan(folder, config)
+    assert [stage.name for stage in made.stages] == names
+    assert (
+        made.holding == "quarters, 4 quarters and springs on disk, graph on disk, in 3 partitions"
+    )
+    assert all(stage.peak_bytes and stage.disk_bytes for stage in made.stages)
+    assert all(stage.seconds > 0 for stage in made.stages)
+
+
+def test_plans_count_hubs_and_roles(tmp_path: Path) -> None:
+    path = tmp_path / "graph.nt"
+    path.write_text(
+        "".join(f"<e:s{i}> <e:p> <e:hub> .\n<e:s{i}> <e:p> <e:o{i}> .\n" for i in range(9))
+    )
+    sizes = make_plan(path, Config()).sizes
+    assert sizes.hub == 9
+    assert sizes.roles == 9 + 10  # subjects, and objects

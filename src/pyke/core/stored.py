@@ -43,6 +43,7 @@ _HEADER = re.compile(
     re.DOTALL,
 )
 _MAX_HEADER = 256
+_HASHED_AT_ONCE = 64 << 20  # bytes
 
 
 def open_regular(path: Path) -> int:
@@ -173,8 +174,43 @@ class StoredFile:
         any file of the user.
         """
         if (always or self.is_link or len(self.content) <= MAX_HASHED) and (
-            hashlib.sha256(self.content.data).hexdigest() != self.sha256
+            self._hash() != self.sha256
         ):
             raise DamagedStore(
                 f"{self.path}: the content does not match the checksum in {MANIFEST}. {_ADVICE}"
             )
+
+    def _hash(self) -> str:
+        """SHA-256 of the content. Large content does not stay in memory."""
+        found = hashlib.sha256()
+        for begin in range(0, len(self.content), _HASHED_AT_ONCE):
+            found.update(self.content[begin : begin + _HASHED_AT_ONCE].data)
+            if len(self.content) > _HASHED_AT_ONCE:
+                self.forget()
+        return found.hexdigest()
+
+    def forget(self) -> None:
+        """Release the memory of what was read of the file; it is read again when it is used."""
+        mapped = self.content.base
+        if isinstance(mapped, memoryview):
+            mapped = mapped.obj
+        if isinstance(mapped, mmap.mmap):
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """The rows of an array in a file. They do not stay in memory."""
+
+    file: StoredFile
+    kind: Kind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.file.array(self.kind).shape
+
+    def __getitem__(self, wanted: slice) -> NDArray[Any]:
+        rows = self.file.array(self.kind)[wanted].copy()
+        self.file.forget()
+        return rows

@@ -27,7 +27,7 @@ from pyke.core.files import Content as FileContent
 from pyke.core.files import remove, write_directory
 from pyke.core.parallel import Background
 from pyke.core.scratch import Scratch
-from pyke.core.stored import MANIFEST, Kind, StoredFile, read_manifest
+from pyke.core.stored import MANIFEST, Kind, StoredFile, StoredRows, read_manifest
 from pyke.errors import DamagedStore, OutputExists, UsageError, WriteError
 from pyke.graph.check import check_graph
 from pyke.graph.features import Features
@@ -210,9 +210,10 @@ class Checkpoints:
         """The saved positions of this number of particles."""
 
         def state_of(arrays: Arrays, extra: dict[str, Any]) -> State:
-            positions = arrays["positions"]
+            positions: Any = arrays["positions"]
             check(positions.shape == (particles, row_stride(config.dimensions)), "wrong shape")
-            check_finite(positions)
+            for begin in range(0, particles, _ROWS_AT_ONCE):
+                check_finite(positions[begin : begin + _ROWS_AT_ONCE])
             history = tuple(Iteration(**iteration) for iteration in extra["history"])
             check_finite(np.array([list(vars(one).values()) for one in history], np.float64))
             return State(positions, history)
@@ -303,9 +304,9 @@ def _read(path: Path, kinds: dict[str, Kind]) -> tuple[Arrays, dict[str, Any]]:
     for name, kind in kinds.items():
         file = StoredFile.open(path, f"{name}.npy", manifest)
         file.check_sum(always=True)
-        array = file.array(kind)
         # Kernels take writable arrays; positions are copied to where the simulation holds them.
-        arrays[name] = array if name == "positions" else array.copy()
+        rows: Any = StoredRows(file, kind)
+        arrays[name] = rows if name == "positions" else rows[:]
     return arrays, manifest
 
 

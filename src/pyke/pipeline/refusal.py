@@ -13,7 +13,7 @@ from pyke.config import Config, format_size
 from pyke.core.inputs import Input
 from pyke.errors import OverBudget, PykeError
 from pyke.pipeline.budget import Sizes, reading_bytes, springs_bytes, writing_bytes
-from pyke.pipeline.spilling import least_bytes, needs_everything
+from pyke.pipeline.spilling import certain_bytes, needs_everything
 from pyke.read.find import Document, find_documents, text_bytes
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _least_bytes(inputs: Inputs, documents: Sequence[Document], config: Config) 
     except PykeError:  # reading says more about it
         return 0
     if not needs_everything(config):
-        return least_bytes(sizes, config)
+        return certain_bytes(sizes, config)
     return max(stage(sizes, config) for stage in (reading_bytes, springs_bytes, writing_bytes))
 
 

@@ -119,38 +119,45 @@ def springs_bytes(sizes: Sizes, partitions: int) -> int:
 
 def stage_bytes(sizes: Sizes, config: Config) -> dict[str, int]:
     """The memory of each stage on disk, if `sizes` has all counts."""
-    program, memory = _program(config), config.memory or 0
-    partitions = partitions_for(sizes, config)
-    least = program + max(
-        _dictionary_bytes(sizes, partitions),
-        triples_bytes(sizes, partitions),
-        springs_bytes(sizes, partitions),
-    )
-    whole = part_bytes(sizes, config)
-    reading = min(whole, max(memory, least))  # parts are as large as the memory allows
-    layout = simulation_bytes(sizes, config, Holding(layout_of(sizes, config), False))
+    program, partitions = _program(config), partitions_for(sizes, config)
+    simulation = simulation_bytes(sizes, config, Holding(layout_of(sizes, config), False))
+    # Parts are as large as the memory allows.
+    part = min(part_bytes(sizes, config), max(_smallest_part(sizes, config), config.memory or 0))
     return {
-        "reading": reading,
-        "dictionary": max(reading, program + _dictionary_bytes(sizes, partitions)),
+        "reading": part,
+        "dictionary": max(part, program + _dictionary_bytes(sizes, partitions)),
         "triples": program + triples_bytes(sizes, partitions),
         "springs": program + springs_bytes(sizes, partitions),
-        "simulation": layout,
-        "writing": layout,
+        "simulation": simulation,
+        "writing": simulation,
     }
+
+
+def _smallest_part(sizes: Sizes, config: Config) -> int:
+    part = {name: min(value, getattr(sizes, name)) for name, value in vars(SMALLEST_PART).items()}
+    return part_bytes(Sizes(**part), config)
 
 
 def least_bytes(sizes: Sizes, config: Config) -> int:
     """The smallest memory in which a run can succeed."""
     if needs_everything(config):
         return budget.least_bytes(sizes, config)
-    program = _program(config)
-    part = {name: min(value, getattr(sizes, name)) for name, value in vars(SMALLEST_PART).items()}
-    return max(
-        part_bytes(Sizes(**part), config),
-        program + triples_bytes(sizes, MAX_PARTITIONS),
-        program + springs_bytes(sizes, MAX_PARTITIONS),
-        simulation_bytes(sizes, config, Holding(LAYOUTS[-1], False)),
-    )
+    in_memory = budget.least_bytes(_at_most(sizes, config), config)
+    least = max(stage_bytes(sizes, replace(config, memory=1)).values())
+    while True:  # more memory has fewer and larger partitions
+        needed = max(stage_bytes(sizes, replace(config, memory=least)).values())
+        if needed <= least:
+            return min(least, in_memory)
+        least = needed
+
+
+def certain_bytes(sizes: Sizes, config: Config) -> int:
+    """What every run on disk needs, if not all counts are known; needs no Numba."""
+    return max(_smallest_part(sizes, config), _least_simulation(sizes, config))
+
+
+def _least_simulation(sizes: Sizes, config: Config) -> int:
+    return simulation_bytes(sizes, config, Holding(LAYOUTS[-1], False))
 
 
 def layout_of(sizes: Sizes, config: Config) -> Layout:
@@ -171,8 +178,7 @@ def require_reading(config: Config) -> None:
 
 def require_simulation(sizes: Sizes, config: Config) -> None:
     """Raise OverBudget if the simulation exceeds the limit in every layout."""
-    needed = simulation_bytes(sizes, config, Holding(LAYOUTS[-1], False))
-    require_bytes("simulation", needed, config)
+    require_bytes("simulation", _least_simulation(sizes, config), config)
 
 
 def require_triples(triples: int, config: Config) -> None:

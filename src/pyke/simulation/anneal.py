@@ -126,20 +126,24 @@ class Forces:
 
     def cloud(self, state: State | None, config: Config) -> Cloud:
         """The particles at the positions of a state, or at the start."""
+        stride = row_stride(config.dimensions)
         if not self.layout.quarters:
             positions = state.positions if state else start(self.matrix, config)
-            positions = positions if positions.flags.writeable else positions.copy()
+            if not isinstance(positions, np.ndarray):  # they are on disk
+                stored, positions = positions, np.empty((self.particles, stride), np.float32)
+                for begin in range(0, self.particles, ROWS_AT_ONCE):
+                    rows = slice(begin, begin + ROWS_AT_ONCE)
+                    positions[rows] = stored[rows]
             return RowCloud(self.system, positions, config)
-        stride = row_stride(config.dimensions)
         quarters = Quarters(self.particles, stride, self.layout.in_memory, self.scratch)
         for begin in range(0, self.particles, ROWS_AT_ONCE):
             size = min(ROWS_AT_ONCE, self.particles - begin)
-            rows = (
+            part = (
                 state.positions[begin : begin + size]
                 if state
                 else random_start(size, config, begin)
             )
-            quarters.set_rows(begin, rows)
+            quarters.set_rows(begin, part)
         return QuarterCloud(self.slabs, quarters, config)
 
 
