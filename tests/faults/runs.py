@@ -19,6 +19,10 @@ from typing import Any
 import pytest
 
 from pyke import cli
+from pyke.config import parse_size
+from pyke.pipeline import spilled, spilling
+from pyke.read import lines
+from pyke.simulation.layouts import LAYOUTS
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["faults.warm", "faults.runs"])
@@ -61,6 +65,24 @@ def _main(arguments: list[str], errors: Path | None) -> None:
     os.dup2(shown, 2)
     sys.argv = ["pyke", *arguments]
     cli.main()
+
+
+def start_on_disk(*arguments: str | Path) -> BaseProcess:
+    """Start a command with --memory whose dictionary, triples and springs are on disk."""
+    return call(_main_on_disk, [*map(str, arguments)])
+
+
+def _main_on_disk(arguments: list[str]) -> None:
+    limit = parse_size(arguments[arguments.index("--memory") + 1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spilling, "is_spilled", lambda *_: True)
+        patch.setattr(spilling, "part_bytes", lambda sizes, _: 1 + limit * sizes.links // 400)
+        patch.setattr(spilling, "require_reading", lambda _: None)
+        patch.setattr(spilling, "partitions_for", lambda *_: 3)
+        patch.setattr(spilling, "layout_of", lambda *_: LAYOUTS[-1])
+        patch.setattr(spilled, "SMALLER", 10)  # a block is a large fraction of a part
+        patch.setattr(lines, "BLOCK_SIZE", 1 << 14)
+        _main(arguments, None)
 
 
 def content(directory: Path) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from faults.conftest import Figure, memory_folder, times
-from faults.runs import content, hidden, run, start
+from faults.runs import content, hidden, run, start, start_on_disk
 from graphs import random_graph
 from pyke.core.files import remove
 from pyke.embedding import store
@@ -70,6 +70,34 @@ def test_a_killed_run_resumes_to_the_same_bits(
         store.verify(out)
         remove(out)
     figure("F1", f"{kills} kills at random moments: {kills} resumed to the same bits, 0 lost")
+
+
+def test_a_killed_run_on_disk_resumes_to_the_same_bits(
+    graph: Path, folder: Path, rng: random.Random, figure: Figure
+) -> None:
+    kills = times(8, 200)
+    plain = SETTINGS[:-2]  # clusters need the whole graph
+    limited = (*plain, "--memory", "1GB")
+    assert run("embed", graph, "-o", folder / "expected", *plain) == 0
+    expected, out = content(folder / "expected"), folder / "out"
+    began = time.monotonic()
+    start_on_disk("embed", graph, "-o", out, *limited).join()
+    seconds, killed = time.monotonic() - began, 0
+    assert content(out) == expected
+    remove(out)
+    while killed < kills:  # some runs end before they are killed
+        child = start_on_disk("embed", graph, "-o", out, *limited)
+        child.join(rng.uniform(0, seconds))
+        child.kill()
+        child.join()
+        killed += child.exitcode == -signal.SIGKILL
+        if not out.exists():
+            start_on_disk("embed", graph, "-o", out, "--resume", *limited).join()
+        assert content(out) == expected
+        assert hidden(folder) == []
+        store.verify(out)
+        remove(out)
+    figure("F1", f"{kills} kills of runs on disk: {kills} resumed to the same bits, 0 lost")
 
 
 def test_a_kill_leaves_the_complete_old_or_the_complete_new_output(
