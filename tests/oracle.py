@@ -758,6 +758,17 @@ def neighbour_weights(squares: Sequence[float]) -> list[float]:
     return [weight / sum(weights) for weight in weights]
 
 
+def role_overlap(graph: Sequence[Triple], one: str, other: str) -> float:
+    """Σ min / Σ max over all roles of ln(1 + triples in which a term has the role)."""
+    sizes = [
+        {role: math.log(1 + number) for role, number in role_counts(graph, term).items()}
+        for term in (one, other)
+    ]
+    every = {*sizes[0], *sizes[1]}
+    shared = sum(min(own.get(role, 0) for own in sizes) for role in every)
+    return shared / sum(max(own.get(role, 0) for own in sizes) for role in every) if shared else 0.0
+
+
 def weighted_votes(
     graph: Sequence[Triple],
     vectors: Mapping[str, Vector],
@@ -767,17 +778,22 @@ def weighted_votes(
 ) -> dict[str, Ballot]:
     """Votes of the μ nearest typed subjects; those that share no role with the query do not vote.
 
-    `typed` are the subjects with a vector; the first one wins ties.
+    The weights of the others keep their sum. Each is multiplied by the cube of the overlap of
+    roles. `typed` are the subjects with a vector; the first one wins ties.
     """
     others = [name for name in typed if name != query]
     found = [others[y] for y in nearest([vectors[name] for name in others], vectors[query], mu)]
-    weights = neighbour_weights([distance(vectors[y], vectors[query]) ** 2 for y in found])
-    own, ballots = roles(graph, query), dict[str, Ballot]()
-    for voter, weight in zip(found, weights, strict=True):
+    near = neighbour_weights([distance(vectors[y], vectors[query]) ** 2 for y in found])
+    overlaps = [role_overlap(graph, query, voter) for voter in found]
+    voting = sum(weight for weight, overlap in zip(near, overlaps, strict=True) if overlap)
+    total = sum(weight * overlap**3 for weight, overlap in zip(near, overlaps, strict=True))
+    ballots = dict[str, Ballot]()
+    for voter, weight, overlap in zip(found, near, overlaps, strict=True):
         for subject, kind in types(graph):
-            if subject == voter and own & roles(graph, voter):
+            if subject == voter and overlap:
                 before = ballots.get(kind, Ballot(0, 0.0))
-                ballots[kind] = Ballot(before.votes + 1, before.share + weight)
+                share = before.share + weight * overlap**3 * voting / total
+                ballots[kind] = Ballot(before.votes + 1, share)
     return ballots
 
 

@@ -160,25 +160,38 @@ def test_a_start_fills_exactly_its_dimensions(dimensions: int) -> None:
         assert (again[:3000] == positions[1000:]).all(), "rows of a part are those of the whole"
 
 
-# -- Shared roles -----------------------------------------------------------------------------
+# -- Overlap of roles -------------------------------------------------------------------------
 
-ROLES = st.lists(st.frozensets(st.integers(0, 6), max_size=4), min_size=1, max_size=6)
+ROLES = st.lists(
+    st.dictionaries(st.integers(0, 6), st.sampled_from([0.5, 1.0, 2.0]), max_size=4),
+    min_size=1,
+    max_size=6,
+)
+
+
+def overlap(one: dict[int, float], other: dict[int, float]) -> float:
+    every = {*one, *other}
+    shared = sum(min(one.get(role, 0), other.get(role, 0)) for role in every)
+    united = sum(max(one.get(role, 0), other.get(role, 0)) for role in every)
+    return shared / united if shared else 0.0
 
 
 @given(ROLES, st.data())
 @many(200)
-def test_terms_share_a_role_if_their_sets_of_roles_intersect(
-    roles: list[frozenset[int]], data: st.DataObject
+def test_roles_of_two_terms_overlap_by_what_they_share_of_all_that_they_have(
+    roles: list[dict[int, float]], data: st.DataObject
 ) -> None:
     k = data.draw(st.integers(0, 4))
     pairs = data.draw(st.lists(st.tuples(*[st.integers(0, len(roles) - 1)] * (k + 1)), max_size=5))
     table = np.array(pairs, np.int32).reshape(len(pairs), k + 1)
     asked, others = table[:, 0].copy(), table[:, 1:].copy()
     offsets = np.append(0, np.cumsum([len(own) for own in roles]))
-    out = np.ones(others.shape, bool)
-    types_kernels.share_a_role(
+    entries = [(role, own[role]) for own in roles for role in sorted(own)]
+    out = np.full(others.shape, -1.0)
+    types_kernels.role_overlaps(
         offsets,
-        np.array([role for own in roles for role in sorted(own)], np.int32),
+        np.array([role for role, _ in entries], np.int32),
+        np.array([size for _, size in entries], np.float64),
         asked,
         others,
         0,
@@ -186,6 +199,6 @@ def test_terms_share_a_role_if_their_sets_of_roles_intersect(
         out,
     )
     assert out.tolist() == [
-        [bool(roles[one] & roles[other]) for other in row]
+        [overlap(roles[one], roles[other]) for other in row]
         for one, row in zip(asked.tolist(), others.tolist(), strict=True)
     ]

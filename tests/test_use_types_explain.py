@@ -308,7 +308,7 @@ def test_notebooks_show_an_explanation_with_escaped_names() -> None:
         hostile,
         "measured",
         (Vote("e:C", hostile, 2, 0.5, 0.75, (), True),),
-        (Voter("e:b", hostile, 0.5, 0.25, ("e:C",), 3),),
+        (Voter("e:b", hostile, 0.5, 0.75, 0.25, ("e:C",), 3),),
         (Shared("e:p", hostile, None, True, 2, 7), Shared("e:q", None, None, False, 1, 2)),
     )
     shown = found._repr_html_()

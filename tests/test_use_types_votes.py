@@ -99,11 +99,43 @@ def test_weights_fall_with_the_distance_and_add_up_to_1() -> None:
     voters = voters_of(graph, 8)
     queries = voters.queries(voters.known.subjects)
     _, found = voters.votes(queries, Progress())
-    weights = voters.weights(queries, found)
-    assert (np.diff(weights, axis=1) <= 0).all()
+    overlaps, weights = voters.overlaps(queries, found), voters.weights(queries, found)
     assert weights.sum(axis=1) == pytest.approx(1), "all members use something"
-    expected = [oracle.neighbour_weights(row) for row in found.squares.tolist()]
-    assert weights == pytest.approx(np.array(expected), rel=1e-5)
+    near = np.array([oracle.neighbour_weights(row) for row in found.squares.tolist()])
+    assert (np.diff(near, axis=1) <= 0).all()
+    expected = near * overlaps**3 / (near * overlaps**3).sum(axis=1, keepdims=True)
+    assert weights == pytest.approx(expected, rel=1e-5)
+
+
+def test_neighbours_with_other_roles_or_other_numbers_of_triples_weigh_less() -> None:
+    """All voters are at the same place."""
+    uses = {"query": "12", "alike": "13", "more": "1234", "also": "12"}
+    lines = [f"<e:{name}> <e:p> <e:o{n}> ." for name, used in uses.items() for n in used]
+    lines += ["<e:also> <e:q> <e:o4> ."]
+    lines += [f"<e:{name}> <e:q> <e:o1> ." for name in ("other", "far")]
+    typed = ("alike", "more", "also", "other", "far")
+    lines += [f"<e:{name}> {TYPE} <e:{name}s> ." for name in typed]
+    graph = graph_of("\n".join(lines) + "\n")
+    vectors = np.ones((len(graph.terms), 3))
+    vectors[graph.terms.id("e:far")] = 5
+    voters = with_vectors(voters_of(graph, 4), vectors)
+    queries = voters.queries(np.array([graph.terms.id("e:query")], np.int32))
+    counted, found = voters.votes(queries, Progress())
+    names = [graph.terms[int(x)] for x in voters.known.subjects[found.ids[0]]]
+    overlaps = dict(zip(names, voters.overlaps(queries, found)[0].tolist(), strict=True))
+    expected = {
+        "e:alike": 1.0,
+        "e:more": np.log(3) / np.log(5),
+        "e:also": np.log(3) / (np.log(3) + np.log(2)),
+        "e:other": 0.0,
+    }
+    assert overlaps == pytest.approx(expected)
+    weights = dict(zip(names, voters.weights(queries, found)[0].tolist(), strict=True))
+    total = sum(value**3 for value in expected.values())
+    assert weights == pytest.approx(
+        {name: 3 / 4 * value**3 / total for name, value in expected.items()}
+    ), "three of four near neighbours share a role"
+    assert len(counted.classes) == 3, "a neighbour without a shared role does not vote"
 
 
 def test_neighbours_at_the_same_place_have_equal_finite_weights() -> None:
@@ -112,9 +144,12 @@ def test_neighbours_at_the_same_place_have_equal_finite_weights() -> None:
     queries = voters.queries(all_terms(graph)[:4])
     _, found = voters.votes(queries, Progress())
     assert not found.squares.any()
-    weights = voters.weights(queries, found)
-    assert (weights[weights > 0] == weights.max()).all()
-    assert weights.max() == pytest.approx(1 / 5)
+    weights, overlaps = voters.weights(queries, found), voters.overlaps(queries, found)
+    assert np.isfinite(weights).all()
+    assert weights.sum(axis=1) == pytest.approx((overlaps > 0).sum(axis=1) / 5)
+    for row, own in zip(weights, overlaps, strict=True):
+        same = row[own == own.max()]
+        assert same == pytest.approx(same[0])
 
 
 def test_a_neighbour_at_distance_0_has_a_finite_weight() -> None:
@@ -128,7 +163,7 @@ def test_a_neighbour_at_distance_0_has_a_finite_weight() -> None:
     queries = voters.queries(voters.known.subjects[:1])
     _, found = voters.votes(queries, Progress())
     assert found.squares.tolist() == [[0, 1]]
-    first, last = voters.weights(queries, found)[0]
+    first, last = voters.weights(queries, found)[0] / voters.overlaps(queries, found)[0] ** 3
     assert first / last == pytest.approx(1.02 / 0.02)
 
 
@@ -140,9 +175,9 @@ def test_a_subject_does_not_vote_on_itself() -> None:
     assert not (found.ids == np.arange(len(voters.known))[:, None]).any()
 
 
-def test_20_neighbours_vote_if_there_are_as_many() -> None:
-    assert voters_of(graph_of(noisy_crafts(10))).mu == VOTERS == 20
-    assert voters_of(graph_of(noisy_crafts(7))).mu == 20
+def test_30_neighbours_vote_if_there_are_as_many() -> None:
+    assert voters_of(graph_of(noisy_crafts(11))).mu == VOTERS == 30
+    assert voters_of(graph_of(noisy_crafts(10))).mu == 29
     assert voters_of(graph_of(noisy_crafts(6))).mu == 17
 
 

@@ -97,6 +97,7 @@ def show_neighbours(
         (
             names[one.term],
             f"{one.distance:.3f}",
+            f"{one.overlap:.2f}",
             f"{one.weight:.3f}",
             str(one.shared),
             ", ".join(names[term] for term in one.types),
@@ -104,8 +105,8 @@ def show_neighbours(
         for one in found.voters
     ]
     title = f"Nearest {kind}; those that share a predicate on the same side vote"
-    headers = ("neighbour", "distance", "weight", "shared", votes_for)
-    print_table(headers, voters, right=(1, 2, 3), title=title)
+    headers = ("neighbour", "distance", "overlap", "weight", "shared", votes_for)
+    print_table(headers, voters, right=(1, 2, 3, 4), title=title)
     shared = [(context_text(one, names), str(one.voters), f"{one.terms:,}") for one in found.shared]
     title = "What it shares with them, the most specific first"
     print_table(("shared", "neighbours", "terms that have it"), shared, right=(1, 2), title=title)

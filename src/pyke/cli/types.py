@@ -48,7 +48,7 @@ _OnlyUntyped = Annotated[
     ),
 ]
 _Mu = Annotated[
-    int | None, typer.Option(help="Number of neighbours that vote (μ). [20, if there are as many]")
+    int | None, typer.Option(help="Number of neighbours that vote (μ). [30, if there are as many]")
 ]
 _Unmeasured = Annotated[
     bool,

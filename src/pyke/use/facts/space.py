@@ -23,9 +23,12 @@ from pyke.graph.graph import LITERAL, Graph
 from pyke.graph.roles import SUBJECT, Numbers, states_type
 from pyke.use.facts.links import Linked, Links
 from pyke.use.types.evidence import Evidence, evidence_of
-from pyke.use.types.votes import VOTERS, ClassVotes, Counts, Queries, TypeTable, Voters
+from pyke.use.types.votes import ClassVotes, Counts, Queries, TypeTable, Voters
 
 ENTITIES_AT_ONCE = 1 << 18
+VOTERS = 20  # neighbours that vote, if there are as many
+# Subjects are unlike in the roles to predict, so the overlap of roles does not weigh their votes.
+OVERLAP_POWER = 0
 MIN_SHARE = 0.1  # of the votes, for a predicate that an entity may have
 
 
@@ -123,7 +126,9 @@ class Space:
     def lacking(self, entities: Ids, progress: Progress) -> Lacking:
         """Predicates that some of the nearest entities have, but the entity itself lacks."""
         table = self.properties
-        voters = Voters(self.evidence, table, self.voters, self.threads, self.exact)
+        voters = Voters(
+            self.evidence, table, self.voters, self.threads, self.exact, power=OVERLAP_POWER
+        )
         found = []
         for begin in range(0, len(entities), ENTITIES_AT_ONCE):
             some = entities[begin : begin + ENTITIES_AT_ONCE]
@@ -175,7 +180,8 @@ class Space:
         if not len(known):
             return None
         mu = self._mu(len(known))
-        return Voters(self.evidence, known, mu, self.threads, self.exact, points[usable])
+        options = (self.threads, self.exact, points[usable], OVERLAP_POWER)
+        return Voters(self.evidence, known, mu, *options)
 
     def queries(self, predicate: int, subjects: Ids) -> Queries:
         """Subjects as queries for their objects of a predicate."""

@@ -109,6 +109,7 @@ def _explained(explorer: Explorer, why: Explanation) -> dict[str, Any]:
 def _voter(explorer: Explorer, voter: Voter) -> dict[str, Any]:
     return _term(explorer, voter.term) | {
         "distance": voter.distance,
+        "overlap": voter.overlap,
         "weight": voter.weight,
         "types": [_term(explorer, kind)["name"] for kind in voter.types],
         "in_common": voter.shared,

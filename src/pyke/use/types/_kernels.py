@@ -58,29 +58,43 @@ def vote_scores(
 
 
 @kernel
-def share_a_role(
+def role_overlaps(
     offsets: NDArray[np.int64],
     roles: NDArray[np.int32],
+    sizes: NDArray[np.float64],
     queries: NDArray[np.int32],
     others: NDArray[np.int32],
     begin: int,
     end: int,
-    out: NDArray[np.bool_],
+    out: NDArray[np.float64],
 ) -> None:
-    """queries (m), others (m, k) → out (m, k): whether the two terms share a role.
+    """queries (m), others (m, k) → out (m, k): how much the roles of two terms overlap, 0 to 1.
 
-    Term x has roles[offsets[x] : offsets[x + 1]], ascending.
+    out = Σ min(a_r, b_r) / Σ max(a_r, b_r) over all roles r. Term x has the roles
+    roles[offsets[x] : offsets[x + 1]], ascending, with these sizes; the size of others is 0.
     """
     for q in range(begin, end):
         for j in range(others.shape[1]):
             a, b = offsets[queries[q]], offsets[others[q, j]]
             last_a, last_b = offsets[queries[q] + 1], offsets[others[q, j] + 1]
-            while a < last_a and b < last_b and roles[a] != roles[b]:
+            shared, united = 0.0, 0.0
+            while a < last_a and b < last_b:
                 if roles[a] < roles[b]:
+                    united += sizes[a]
                     a += 1
-                else:
+                elif roles[b] < roles[a]:
+                    united += sizes[b]
                     b += 1
-            out[q, j] = a < last_a and b < last_b
+                else:
+                    shared += min(sizes[a], sizes[b])
+                    united += max(sizes[a], sizes[b])
+                    a += 1
+                    b += 1
+            for rest in range(a, last_a):
+                united += sizes[rest]
+            for rest in range(b, last_b):
+                united += sizes[rest]
+            out[q, j] = shared / united if shared > 0 else 0.0
 
 
 @kernel

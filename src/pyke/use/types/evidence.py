@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,11 @@ class Evidence:
     def is_of_class(self) -> NDArray[np.bool_]:
         """Which contexts stand for a role and a class."""
         return np.arange(len(self.context_roles)) >= self.first_class
+
+    @cached_property
+    def role_sizes(self) -> NDArray[np.float64]:
+        """ln(1 + triples) for each entry of `roles`."""
+        return np.log1p(self.role_counts.astype(np.float64))
 
     @property
     def number_of_roles(self) -> int:

@@ -39,6 +39,7 @@ class Voter:
     term: str
     label: str | None
     distance: float
+    overlap: float  # of its roles and those of the term, from 0 to 1; see votes.py
     weight: float  # of its vote, among all neighbours; 0 if it does not vote
     types: tuple[str, ...]
     shared: int  # roles and contexts in common with the term
@@ -113,6 +114,7 @@ class Explanation:
                 voter.term,
                 voter.label,
                 f"{voter.distance:.3f}",
+                f"{voter.overlap:.3f}",
                 f"{voter.weight:.3f}",
                 voter.shared,
                 ", ".join(voter.types),
@@ -129,7 +131,7 @@ class Explanation:
                 title=f"Votes for {name}",
             )
             + html_table(
-                ["term", "label", "distance", "weight", "in common", "types"],
+                ["term", "label", "distance", "overlap", "weight", "in common", "types"],
                 voters,
                 title="Nearest typed neighbours; those that share a role vote",
             )
@@ -168,7 +170,7 @@ def explain(
     term
         IRI, prefixed name or label.
     mu
-        Number of nearest typed subjects that vote (μ); 20 by default, if there are as many.
+        Number of nearest typed subjects that vote (μ); 30 by default, if there are as many.
     threads
         Number of threads; by default all cores.
     progress
@@ -236,12 +238,18 @@ def explain_query(
                 e.terms[neighbour],
                 e.label(neighbour),
                 float(np.sqrt(square)),
+                float(overlap),
                 float(weight),
                 tuple(e.terms[c] for c in row.class_ids[row.classes].tolist()),
                 shared[neighbour],
             )
-            for neighbour, square, weight, row in zip(
-                neighbours, found.squares[0], voters.weights(query, found)[0], rows, strict=True
+            for neighbour, square, overlap, weight, row in zip(
+                neighbours,
+                found.squares[0],
+                voters.overlaps(query, found)[0],
+                voters.weights(query, found)[0],
+                rows,
+                strict=True,
             )
         ),
         _most_specific(e, own_contexts, voters_with),

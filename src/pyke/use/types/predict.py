@@ -39,7 +39,7 @@ def predict_types(
     embedding
         The embedding, with its graph.
     mu
-        Number of nearest typed subjects that vote (μ); 20 by default, if there are as many.
+        Number of nearest typed subjects that vote (μ); 30 by default, if there are as many.
     min_confidence
         Drop predictions with a lower confidence, from 0 to 1.
     precision
