@@ -403,6 +403,42 @@ def test_twins_without_other_roles_come_first() -> None:
     assert all(int(name.rpartition("/")[2]) >= 15 for name in names)
 
 
+def test_twins_without_other_roles_as_an_object_come_before_others() -> None:
+    """An external reference: things that the graph describes too, but refers to in the same way."""
+    lines = [f"<http://e/a{n}> <http://e/cites> <http://e/s{n}> .\n" for n in range(20)]
+    lines += [f"<http://e/s{n}> <http://e/cites> <http://e/a{n}> .\n" for n in range(20)]
+    lines += [f"<http://e/a{n}> <http://e/sells> <http://e/s{n}> .\n" for n in range(10)]
+    lines += [f"<http://e/s{n}> {TYPE} <http://e/C{n % 2}> .\n" for n in range(20)]
+    lines += [f"<http://e/b{n}> <http://e/likes> <http://e/d{n % 9}> .\n" for n in range(99)]
+    graph = graph_of("".join(lines) + "<http://e/a0> <http://e/cites> <http://e/x> .\n")
+    with patch.object(module, "TWINS", 8), patch.object(module, "MIN_TWINS", 8):
+        kinds = kinds_of(graph, ["http://e/x"])
+    names = {graph.terms[x] for x in kinds.twins.subjects.tolist()}
+    assert len(names) == 8
+    assert names <= {f"http://e/s{n}" for n in range(10, 20)}
+
+
+def test_twins_with_many_triples_stand_for_asked_terms_with_many() -> None:
+    """Both have 1 to 12 tools. Paired at random, most twins would lose a part of theirs."""
+    lines = [
+        f"<http://e/{kind}{n}> <http://e/uses> <http://e/tool{tool}> .\n"
+        for kind in "st"
+        for n in range(12)
+        for tool in range(n + 1)
+    ]
+    lines += [f"<http://e/s{n}> {TYPE} <http://e/C{n % 2}> .\n" for n in range(12)]
+    graph = graph_of("".join(lines))
+    kinds = kinds_of(graph, [f"http://e/t{n}" for n in range(12)])
+    assert len(kinds.twins.subjects) == 12
+    tools = [
+        [int(graph.terms[int(x)].removeprefix("http://e/")[1:]) for x in column]
+        for column in (kinds.twins.subjects, kinds.twins.asked)
+    ]
+    by_twin = [asked for _, asked in sorted(zip(*tools, strict=True))]
+    assert by_twin == sorted(by_twin)
+    assert len(set(by_twin)) > 3, "the asked terms are drawn at random"
+
+
 def test_subjects_that_differ_in_few_roles_are_the_twins_of_a_term_with_many_roles() -> None:
     """No typed subject has all roles of the term: those that lack one come before a rich one."""
     lines = [

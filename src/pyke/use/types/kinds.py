@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from pyke.core.arrays import Floats, Ids, Offsets, positions, ranges
 from pyke.core.parallel import parallel_for
 from pyke.graph.graph import Graph
-from pyke.graph.roles import SUBJECT, Numbers
+from pyke.graph.roles import OBJECT, SUBJECT, Numbers
 from pyke.use.types.evidence import Evidence
 from pyke.use.types.votes import Queries
 
@@ -200,28 +201,53 @@ class Kinds:
             share = TWINS * int(self.sizes[kind]) // len(self.asked)
             number = min(len(alike), max(MIN_TWINS, share), left)
             left -= number
-            chosen = self._choose(alike, *members.compare(alike, self.roles(kind)), number)
+            chosen = self._choose(alike, members.compare(alike, self.roles(kind)), number)
             found.append((self._typed[chosen], self._rng.choice(own, number), kind))
         empty = np.zeros(0, np.int32)
-        return Twins(
-            np.concatenate([empty, *(subjects for subjects, _, _ in found)]),
-            np.concatenate([empty, *(asked for _, asked, _ in found)]),
-            np.repeat([kind for _, _, kind in found], [len(one) for one, _, _ in found]).astype(
-                np.int64
-            ),
+        return self._matched(
+            Twins(
+                np.concatenate([empty, *(subjects for subjects, _, _ in found)]),
+                np.concatenate([empty, *(asked for _, asked, _ in found)]),
+                np.repeat([kind for _, _, kind in found], [len(one) for one, _, _ in found]).astype(
+                    np.int64
+                ),
+            )
         )
 
-    def _choose(self, alike: Offsets, lacked: Numbers, more: Numbers, number: int) -> Offsets:
+    def _choose(self, alike: Offsets, compared: _Compared, number: int) -> Offsets:
         """Some candidates, by the roles that they lack and that they have besides.
 
-        If enough have all roles, those without other roles come first, then any. Otherwise those
-        that differ in the fewest roles come first.
+        If enough have all roles, those without other roles come first, then those without other
+        roles as an object, then any: what the graph refers to in the same way is alike, even if the
+        graph says more about one of them. Otherwise those that differ in the fewest roles come
+        first.
         """
+        lacked, more, more_as_object = compared
         if np.count_nonzero(lacked == 0) >= number:
-            differences = np.where(lacked == 0, np.minimum(more, 1), 2)
+            besides = (more > 0).astype(np.int64) + (more_as_object > 0)
+            differences = np.where(lacked == 0, besides, 3)
         else:
             differences = lacked + more
         return alike[np.lexsort((self._rng.random(len(alike)), differences))[:number]]
+
+    def _matched(self, twins: Twins) -> Twins:
+        """The same twins and asked terms of each kind, the n-th largest with the n-th largest.
+
+        A twin keeps only evidence that both have, so a random asked term would leave it less than
+        asked terms have. The size of a term is Σ ln(1 + triples) over the roles of the kind.
+        """
+        e = self.evidence
+        starts = e.role_offsets[:-1][twins.asked]
+        numbers = e.role_offsets[1:][twins.asked] - starts
+        owners = np.repeat(np.arange(len(numbers)), numbers)
+        roles = e.roles[ranges(starts, numbers)]
+        orders = []
+        for terms in (twins.subjects, twins.asked):
+            sizes = np.log1p(_times_in_role(e, terms[owners], roles).astype(np.float64))
+            orders.append(np.lexsort((np.bincount(owners, sizes, len(numbers)), twins.kinds)))
+        asked = np.empty_like(twins.asked)
+        asked[orders[0]] = twins.asked[orders[1]]
+        return Twins(twins.subjects, asked, twins.kinds)
 
     def stripped(self, evidence: Evidence, chosen: NDArray[np.bool_]) -> tuple[Queries, Numbers]:
         """Some twins with as much evidence as their asked terms have, and the kind of each.
@@ -312,6 +338,14 @@ def _classes_in_role(evidence: Evidence, terms: Ids, roles: Ids) -> Numbers:
     return np.where(at >= 0, np.append(counts, 0)[at], 0)
 
 
+class _Compared(NamedTuple):
+    """Of some roles, how many each subject lacks, and how many others it has."""
+
+    lacked: Numbers
+    more: Numbers
+    more_as_object: Numbers  # those of `more` in which it is the object
+
+
 class _RoleMembers:
     """Typed subjects by role, as bits."""
 
@@ -323,6 +357,8 @@ class _RoleMembers:
         self._rows = np.repeat(np.arange(len(typed)), sizes)[order]
         self._borders = np.searchsorted(roles[order], np.arange(evidence.number_of_roles + 1))
         self._typed, self._numbers = len(typed), sizes
+        is_object = roles[order] & 1 == OBJECT
+        self._as_object = np.bincount(self._rows[is_object], minlength=len(typed))
         self._bits: dict[int, NDArray[np.uint8]] = {}
 
     def with_roles(self, roles: Ids) -> Offsets:
@@ -337,12 +373,19 @@ class _RoleMembers:
         shared = np.bitwise_and.reduce([self._members(role) for role in frequent.tolist()])
         return np.flatnonzero(np.unpackbits(shared, count=self._typed))
 
-    def compare(self, chosen: Offsets, roles: Ids) -> tuple[Numbers, Numbers]:
-        """How many of these roles each chosen subject lacks, and how many others it has."""
-        shared = np.zeros(len(chosen), np.int64)
+    def compare(self, chosen: Offsets, roles: Ids) -> _Compared:
+        """Compare the roles of chosen subjects with some roles."""
+        shared, as_object = np.zeros((2, len(chosen)), np.int64)
         for role in roles.tolist():
-            shared += self._members(role)[chosen >> 3] >> (7 - (chosen & 7)).astype(np.uint8) & 1
-        return len(roles) - shared, self._numbers[chosen] - shared
+            has = self._members(role)[chosen >> 3] >> (7 - (chosen & 7)).astype(np.uint8) & 1
+            shared += has
+            if role & 1 == OBJECT:
+                as_object += has
+        return _Compared(
+            len(roles) - shared,
+            self._numbers[chosen] - shared,
+            self._as_object[chosen] - as_object,
+        )
 
     def _members(self, role: int) -> NDArray[np.uint8]:
         if role not in self._bits:
