@@ -85,21 +85,21 @@ def rows_of(name: str, graph: Graph, seed: int) -> tuple[list[dict[str, Any]], l
     total = int(judged.lost.sum())
     rows: list[dict[str, Any]] = []
     misses: list[str] = []
-    for title, limit in (
-        ("precision 0.9", threshold(found.confidences[judged.asked], TARGET)),
-        ("--precision 0.9", threshold(found.confidences, TARGET)),
-        ("--min-confidence 0.9", TARGET),
+    for title, some in (
+        ("precision 0.9", found.select(threshold(found.confidences[judged.asked], TARGET))),
+        ("--precision 0.9", found.select(precision=TARGET)),
+        ("--min-confidence 0.9", found.select(TARGET)),
     ):
-        chosen = found.confidences >= limit
-        rows.append(head | {"selection": title, **judged.row(chosen, total)})
+        own = Judged(graph, withheld, some)
+        rows.append(head | {"selection": title, **own.row(np.ones(len(some), bool), total)})
         true = rows[-1]["true"]
         if title.startswith("precision") and abs((true or 0) - TARGET) > TOLERANCE:
             misses.append(f"{name}, seed {seed}: {true} of the facts at 90 % are correct")
-    sure = found.confidences >= TARGET
+    confident = Judged(graph, withheld, found.select(TARGET))
     for predicate in np.argsort(-judged.lost, kind="stable").tolist():
-        own = sure & (judged.predicates == predicate)
+        chosen = confident.predicates == predicate
         short = local_name(graph.terms[graph.predicates[predicate]])
-        row = head | {"selection": short, **judged.row(own, int(judged.lost[predicate]))}
+        row = head | {"selection": short, **confident.row(chosen, int(judged.lost[predicate]))}
         row["top-1"] = judged.top1(predicate) if judged.lost_pairs[predicate] else None
         if row["facts"] >= MIN_FACTS:
             rows.append(row)

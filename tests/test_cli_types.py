@@ -41,7 +41,8 @@ def test_it_shows_the_measured_precision_the_predictions_and_counts(
     assert run.returncode == 0, run.stderr
     for words in (
         "How often predictions are correct",
-        "0.5 and more",
+        "0.99 and more",
+        "0.5 – 0.6",
         "Measured 51 times",
         "Predicted types",
         "baker",

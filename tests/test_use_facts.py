@@ -117,6 +117,47 @@ def test_selection_keeps_confident_facts_or_the_expected_precision(found: Facts)
             found.select(value)
 
 
+def few_voters() -> str:
+    """Of 22 people who shop in one of two towns, 20 vote there: 4 of these facts are withheld."""
+    lines = []
+    for n in range(22):
+        who, town = f"<http://e/p{n}>", n % 2
+        lines += [f"{who} {TYPE} <http://e/Person> .\n"]
+        lines += [f"{who} <http://e/shops> <http://e/shop{town}> .\n"]
+        lines += [f"{who} <http://e/lives> <http://e/town{town}> .\n"]
+        if n < 20:
+            lines.append(f"{who} <http://e/votes> <http://e/town{town}> .\n")
+    return "".join(lines)
+
+
+def test_facts_are_offered_only_if_their_precision_was_measured(tmp_path: Path) -> None:
+    path = tmp_path / "voters.nt"
+    path.write_text(few_voters())
+    embedding = pyke.embed(path, dimensions=5)
+    found = complete(embedding, ["votes"], min_confidence=0)
+    (votes,) = found.by_predicate()
+    assert (len(found), votes.facts, votes.reason) == (0, 0, Reason.UNMEASURED)
+    every = complete(embedding, ["votes"], min_confidence=0, unmeasured=True)
+    assert {(f.term, f.measured) for f in every} == {(f"http://e/p{n}", False) for n in (20, 21)}
+    assert every.by_predicate()[0].reason is None
+    assert len(every.select(0, unmeasured=False)) == 0
+    every.write(tmp_path / "facts.ttl")
+    assert (tmp_path / "facts.ttl").read_text().count("pyke:measured false") == len(every)
+
+
+def test_facts_are_measured_at_the_confidence_that_is_asked_for(found: Facts) -> None:
+    """No table has facts of a predicate without a measured precision."""
+    for least in (0, 0.3, 0.5, 0.7, 0.9, 0.99):
+        some = found.select(least)
+        assert some.measured.all()
+        rows = [one for one in some.by_predicate() if one.facts]
+        assert all(one.precision is not None for one in rows)
+        every = found.select(least, unmeasured=True)
+        assert every.measured.sum() == len(some)
+    for precision in (0.3, 0.6, 0.9):
+        assert found.select(precision=precision).measured.all()
+
+
 def test_threads_and_the_saved_directory_change_no_bit(
     embedding: Embedding, found: Facts, tmp_path: Path
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -260,7 +262,9 @@ def test_the_reliability_table_shows_how_often_predictions_are_correct() -> None
         + [Guess(0.125, 1, 0, n % 5 == 0) for n in range(500)]
     )
     table = reliability_table(calibration)
-    assert [row[0] for row in table.rows] == [f"{at:g} and more" for at in sorted(LEVELS)[::-1]]
+    rising = sorted(LEVELS)
+    intervals = [f"{low:g} – {high:g}" for low, high in itertools.pairwise(rising)]
+    assert [row[0] for row in table.rows] == ["0.99 and more", *intervals[::-1]]
     filled = [row for row in table.rows if row[1] != "0"]
     high, low = confidence(calibration, Guess(1.0, 0, 0, True)), 0.2
     assert filled[0][1:] == ["500", "0.998", f"{high:.3f}", "0.998", "0.499"]

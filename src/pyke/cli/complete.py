@@ -47,6 +47,13 @@ _Precision = Annotated[
 _Mu = Annotated[
     int | None, typer.Option(help="Number of neighbours that vote (μ). [20, if there are as many]")
 ]
+_Unmeasured = Annotated[
+    bool,
+    typer.Option(
+        "--unmeasured",
+        help="Also predict facts of predicates whose precision could not be measured.",
+    ),
+]
 _Explain = Annotated[
     str | None, typer.Option(metavar="TERM", help="Explain the predicted facts of one term.")
 ]
@@ -65,6 +72,7 @@ def complete(
     predicates: _Predicates = None,
     min_confidence: _MinConfidence = None,
     precision: _Precision = None,
+    unmeasured: _Unmeasured = False,
     mu: _Mu = None,
     explain: _Explain = None,
     suggest: _Suggest = None,
@@ -107,6 +115,7 @@ def complete(
             mu=mu,
             min_confidence=0.9 if min_confidence is None else min_confidence,
             precision=precision,
+            unmeasured=unmeasured,
             exact=exact or None,
             threads=threads,
             progress=progress,

@@ -280,7 +280,8 @@ class Embedding(TermVectors):
         """Predict facts that entities lack but similar entities have, each with a confidence.
 
         The graph is embedded twice more. `options` are those of
-        `pyke.use.facts.complete.complete`: mu, min_confidence, precision, exact, threads, progress.
+        `pyke.use.facts.complete.complete`: mu, min_confidence, precision, unmeasured, exact,
+        threads, progress.
 
         Examples
         --------

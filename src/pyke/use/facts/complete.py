@@ -30,6 +30,7 @@ def complete(
     mu: int | None = None,
     min_confidence: float = 0.9,
     precision: float | None = None,
+    unmeasured: bool = False,
     exact: bool | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -50,6 +51,9 @@ def complete(
     precision
         Use this instead of `min_confidence` to keep as many facts as possible while this share of
         them is expected to be correct, from 0 to 1.
+    unmeasured
+        Also keep facts of predicates of which fewer than five withheld facts were predicted with
+        such a confidence, so that their precision was not measured.
     exact
         True or False for an exact or an approximate search; by default the number of terms decides.
     threads
@@ -71,7 +75,8 @@ def complete(
     progress = progress or Progress()
     chosen = find_predicates(embedding, predicates)
     predictor = prepare(embedding, chosen, mu, exact, threads, progress)
-    return _predict(predictor, embedding, progress).select(min_confidence, precision)
+    found = _predict(predictor, embedding, progress)
+    return found.select(min_confidence, precision, unmeasured)
 
 
 def _predict(predictor: Predictor, embedding: Embedding, progress: Progress) -> Facts:
@@ -83,6 +88,8 @@ def _predict(predictor: Predictor, embedding: Embedding, progress: Progress) -> 
     return Facts(
         embedding,
         **{name: column[order] for name, column in rows.items()},
+        measured=np.ones(len(order), bool),  # `select` decides
+        not_measured=np.zeros(0, np.int32),
         min_confidence=0.0,
         entities=len(predictor.space.entities),
         studied=predictor.studied(asked),

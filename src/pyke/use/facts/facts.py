@@ -22,6 +22,8 @@ from pyke.use.types.rows import PredictedRows
 from pyke.use.types.write import Statement, can_be_named, write_statements
 
 MIN_SUBJECTS = 10  # of a predicate that can be predicted
+MIN_MEASURED = 5  # predicted withheld facts of a predicate with at least the wanted confidence
+PASSES = 3  # which facts are measured depends on the threshold, and the other way round
 _COLUMNS = {
     "term": str,
     "label": str,
@@ -33,11 +35,13 @@ _COLUMNS = {
     "link": float,
     "confidence": float,
     "likelihood": float,
+    "measured": bool,
 }
 
 
 _ARRAYS = (
     "subjects", "predicates", "objects", "votes", "shares", "links", "confidences", "likelihoods",
+    "measured",
 )  # fmt: skip
 
 
@@ -49,6 +53,7 @@ class Reason(StrEnum):
     DIFFERENT = "all objects are different"
     NOBODY = "no similar entity lacks it"
     UNSURE = "no fact reaches the confidence"
+    UNMEASURED = f"fewer than {MIN_MEASURED} withheld facts reach the confidence"
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class Fact:
     link: float  # strength of another predicate that links term and object; 0 without
     confidence: float  # that the object is correct, if the term has the predicate
     likelihood: float  # that a term like this has the predicate in the graph
+    measured: bool  # whether enough withheld facts of the predicate had the wanted confidence
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,8 @@ class Facts(PredictedRows[Fact]):
     links: NDArray[np.float64]
     confidences: NDArray[np.float64]
     likelihoods: NDArray[np.float64]
+    measured: NDArray[np.bool_]
+    not_measured: Ids  # predicates (term ids) with facts that were dropped for this reason
     min_confidence: float
     entities: int  # that were examined
     studied: tuple[Studied, ...]
@@ -153,9 +161,15 @@ class Facts(PredictedRows[Fact]):
             "link": self.links[at].tolist(),
             "confidence": self.confidences[at].tolist(),
             "likelihood": self.likelihoods[at].tolist(),
+            "measured": self.measured[at].tolist(),
         }
 
-    def select(self, min_confidence: float = 0.9, precision: float | None = None) -> Facts:
+    def select(
+        self,
+        min_confidence: float = 0.9,
+        precision: float | None = None,
+        unmeasured: bool = False,
+    ) -> Facts:
         """The facts with at least this confidence, or as many as this precision allows.
 
         Parameters
@@ -165,13 +179,30 @@ class Facts(PredictedRows[Fact]):
         precision
             Instead: keep as many facts as possible while this share of them is expected to be
             correct.
+        unmeasured
+            Also keep facts of predicates of which hardly any withheld fact had such a confidence.
         """
         check_selection(min_confidence, precision)
-        if precision is not None:
-            min_confidence = threshold(self.confidences, precision)
-        kept = np.flatnonzero(self.confidences >= min_confidence)
-        rows = {name: getattr(self, name)[kept] for name in _ARRAYS}
-        return replace(self, **rows, min_confidence=max(min_confidence, self.min_confidence))
+        least = self.min_confidence if precision is not None else min_confidence
+        for _ in range(PASSES if precision is not None else 0):
+            allowed = self._are_measured(least) | unmeasured
+            least = threshold(self.confidences[allowed], precision or 0.0)
+        least = max(least, self.min_confidence)
+        measured, sure = self._are_measured(least), self.confidences >= least
+        kept = np.flatnonzero(sure & (measured | unmeasured))
+        rows = {name: getattr(self, name)[kept] for name in _ARRAYS} | {"measured": measured[kept]}
+        dropped = np.unique(self.predicates[sure & ~measured & (not unmeasured)])
+        dropped = np.union1d(dropped, self.not_measured).astype(np.int32)
+        return replace(self, **rows, not_measured=dropped, min_confidence=least)
+
+    def _are_measured(self, min_confidence: float) -> NDArray[np.bool_]:
+        """Which facts are of a predicate with enough withheld facts of at least this confidence."""
+        made, _ = self.trial.confidences.counts(min_confidence, len(self.embedding))
+        enough = np.zeros(len(self.embedding), bool)
+        for one in self.studied:
+            enough[one.term] = made[one.predicate] >= MIN_MEASURED
+        found: NDArray[np.bool_] = enough[self.predicates]
+        return found
 
     @cached_property
     def nameable(self) -> NDArray[np.bool_]:
@@ -194,6 +225,8 @@ class Facts(PredictedRows[Fact]):
         reason = one.refused
         if reason is None and not offered:
             reason = Reason.UNSURE if one.asked else Reason.NOBODY
+            if one.term in self.not_measured:
+                reason = Reason.UNMEASURED
         return CompletedPredicate(
             self.embedding.terms[one.term],
             self.embedding.label(one.term),
@@ -244,9 +277,10 @@ class Facts(PredictedRows[Fact]):
 
     def _statements(self) -> Iterator[Statement]:
         for one in self.rows(np.flatnonzero(self.nameable)):
+            measured = "" if one.measured else " ; pyke:measured false"
             figures = (
                 f"pyke:confidence {one.confidence:.4f} ; pyke:votes {one.votes} ; "
                 f"pyke:share {one.share:.4f} ; pyke:link {one.link:.4f} ; "
-                f"pyke:likelihood {one.likelihood:.4f}"
+                f"pyke:likelihood {one.likelihood:.4f}{measured}"
             )
             yield Statement(one.term, one.predicate, one.object, figures)

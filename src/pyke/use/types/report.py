@@ -23,12 +23,16 @@ def reliability_table(calibration: Calibration) -> Table:
     ['0.99 and more', '40', '1.000', '0.997', '1.000', '1.000']
     """
     measured = calibration.measured
-    rows, made, right = [], 0, 0
+    rows, made, right, above = [], 0, 0, None
     for level in calibration.levels():
+        interval = (
+            f"{level.at_least:g} and more" if above is None else f"{level.at_least:g} – {above:g}"
+        )
+        above = level.at_least
         made, right = made + level.made, right + level.right
         rows.append(
             [
-                f"{level.at_least:g} and more",
+                interval,
                 f"{level.made:,}",
                 _share(level.right, level.made),
                 f"{level.confidence:.3f}" if level.made else "–",
