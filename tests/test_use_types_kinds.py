@@ -418,6 +418,19 @@ def test_twins_without_other_roles_as_an_object_come_before_others() -> None:
     assert names <= {f"http://e/s{n}" for n in range(10, 20)}
 
 
+def test_subjects_that_lack_a_role_are_no_twins_if_enough_have_all() -> None:
+    """Many asked terms would get many twins; sixty subjects have both roles."""
+    lines = [f"<http://e/s{n}> <http://e/cites> <http://e/o{n % 9}> .\n" for n in range(300)]
+    lines += [f"<http://e/s{n}> <http://e/sells> <http://e/o{n % 7}> .\n" for n in range(60)]
+    lines += [f"<http://e/s{n}> {TYPE} <http://e/C{n % 2}> .\n" for n in range(300)]
+    for predicate in ("cites", "sells"):
+        lines += [f"<http://e/x{n}> <http://e/{predicate}> <http://e/o{n}> .\n" for n in range(9)]
+    lines += [f"<http://e/b{n}> <http://e/likes> <http://e/d{n % 9}> .\n" for n in range(99)]
+    kinds = kinds_of(graph := graph_of("".join(lines)), [f"http://e/x{n}" for n in range(9)])
+    names = {graph.terms[x] for x in kinds.twins.subjects.tolist()}
+    assert names == {f"http://e/s{n}" for n in range(60)}
+
+
 def test_twins_with_many_triples_stand_for_asked_terms_with_many() -> None:
     """Both have 1 to 12 tools. Paired at random, most twins would lose a part of theirs."""
     lines = [

@@ -128,3 +128,16 @@ def test_a_line_is_not_misled_by_a_lucky_bin() -> None:
         kind(measured, 8).confidences(*asked)[0] for kind in (Calibration, LineCalibration)
     )
     assert abs(by_line - 0.6) < abs(counted - 0.6)
+
+
+def test_a_class_that_stops_rising_gets_no_more_confidence() -> None:
+    """Others are correct as often as their share says. Of this class at most a third is."""
+    draw = np.random.default_rng(1)
+    shares = draw.uniform(0, 1, 6000)
+    classes = np.arange(6000) % 3 // 2  # every third prediction
+    right = draw.random(6000) < np.where(classes == 1, np.minimum(shares, 1 / 3), shares)
+    found = LineCalibration(Measured(shares, classes, np.zeros(6000, int), right, 6000, 6000), 8)
+    asked = np.linspace(0.5, 0.95, 10)
+    ones = np.ones(10, np.int64)
+    assert found.confidences(asked, ones, 0 * ones).max() < 0.45
+    assert found.confidences(asked, 0 * ones, 0 * ones) == pytest.approx(asked, abs=0.1)

@@ -199,10 +199,10 @@ class Kinds:
             if not self.is_measured[kind]:
                 continue
             share = TWINS * int(self.sizes[kind]) // len(self.asked)
-            number = min(len(alike), max(MIN_TWINS, share), left)
-            left -= number
+            number = min(max(MIN_TWINS, share), left)
             chosen = self._choose(alike, members.compare(alike, self.roles(kind)), number)
-            found.append((self._typed[chosen], self._rng.choice(own, number), kind))
+            left -= len(chosen)
+            found.append((self._typed[chosen], self._rng.choice(own, len(chosen)), kind))
         empty = np.zeros(0, np.int32)
         return self._matched(
             Twins(
@@ -215,20 +215,19 @@ class Kinds:
         )
 
     def _choose(self, alike: Offsets, compared: _Compared, number: int) -> Offsets:
-        """Some candidates, by the roles that they lack and that they have besides.
+        """The candidates that are most alike: at most `number`, and if need be fewer.
 
-        If enough have all roles, those without other roles come first, then those without other
-        roles as an object, then any: what the graph refers to in the same way is alike, even if the
-        graph says more about one of them. Otherwise those that differ in the fewest roles come
-        first.
+        Those with the same roles come first, then those with more roles, but not as an object: what
+        the graph refers to in the same way is alike, even if the graph says more about one of them.
+        Then come those with all roles. Only if these are fewer than MIN_TWINS, others that differ
+        in the fewest roles are twins, too.
         """
         lacked, more, more_as_object = compared
-        if np.count_nonzero(lacked == 0) >= number:
-            besides = (more > 0).astype(np.int64) + (more_as_object > 0)
-            differences = np.where(lacked == 0, besides, 3)
-        else:
-            differences = lacked + more
-        return alike[np.lexsort((self._rng.random(len(alike)), differences))[:number]]
+        besides = (more > 0).astype(np.int64) + (more_as_object > 0)
+        ranks = np.where(lacked == 0, besides, 2 + lacked + more)
+        complete = int(np.count_nonzero(lacked == 0))
+        number = min(number, complete if complete >= MIN_TWINS else MIN_TWINS)
+        return alike[np.lexsort((self._rng.random(len(alike)), ranks))[:number]]
 
     def _matched(self, twins: Twins) -> Twins:
         """The same twins and asked terms of each kind, the n-th largest with the n-th largest.
