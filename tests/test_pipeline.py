@@ -752,15 +752,16 @@ def test_less_memory_is_used_where_the_budget_needs_it() -> None:
     )
 
 
+@pytest.mark.parametrize("memory", [None, 10**9])
 def test_a_graph_that_is_put_on_disk_is_not_in_memory_during_the_simulation(
-    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    memory: int | None, graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graphs: list[weakref.ref[Graph]] = []
     alive: list[bool] = []
-    read, symmetric = Run.read, strongest.symmetric_matrix
+    finish, symmetric = Run.finish, strongest.symmetric_matrix
 
-    def watched_read(run: Run, **more: Any) -> Graph:
-        found = read(run, **more)
+    def watched_finish(run: Run, *arguments: Any) -> Graph:
+        found = finish(run, *arguments)
         graphs.append(weakref.ref(found))
         return found
 
@@ -768,8 +769,8 @@ def test_a_graph_that_is_put_on_disk_is_not_in_memory_during_the_simulation(
         alive.append(graphs[0]() is not None)
         return symmetric(*arguments)
 
-    monkeypatch.setattr(Run, "read", watched_read)
+    monkeypatch.setattr(Run, "finish", watched_finish)
     monkeypatch.setattr(pipeline_embed, "symmetric_matrix", watched_matrix)
     monkeypatch.setattr(pipeline_embed, "keeps_graph", lambda *_: False)
-    embed_to(tmp_path / "out", graph, Config())
+    embed_to(tmp_path / "out", graph, Config(memory=memory))
     assert alive == [False]

@@ -85,16 +85,16 @@ def _embed(
     run: Run, checkpoints: Checkpoints, work: Path, resume: bool, target: Path, force: bool
 ) -> Embedding:
     """Embed in memory, or on disk if `memory` is too small for that, and write the directory."""
-    graph = None
+    known = []
     if run.config.memory is not None and not run.rows and not needs_everything(run.config):
         from pyke.pipeline.spilled import SpilledFlow, SpilledReading
 
         reading = SpilledReading(run, checkpoints, work, resume)
-        graph = reading.read()
-        if graph is None:
+        known = reading.read()
+        if not known:
             SpilledFlow(run, reading, checkpoints).embed(target, force)
             return load(target)
-    embedding = run.embed(checkpoints, graph)
+    embedding = run.embed(checkpoints, known)
     embedding.manifest["fingerprint"] = run.fingerprint()
     with run.stages.stage("writing"):
         embedding.save(target, force)

@@ -253,10 +253,15 @@ class Run:
         self.share = share  # the fraction of each document to read; a plan reads a sample
 
     def embed(
-        self, checkpoints: Checkpoints = NO_CHECKPOINTS, graph: Graph | None = None
+        self, checkpoints: Checkpoints = NO_CHECKPOINTS, known: list[Graph] | None = None
     ) -> Embedding:
-        """Run all stages, except those whose result is given or in a checkpoint."""
-        graph = graph or checkpoints.load_graph() or self.read(checkpoints=checkpoints)
+        """Run all stages, except those whose result is in a checkpoint.
+
+        `known` has the graph if it has been read; it is removed from there, so that it can leave
+        memory.
+        """
+        graph = known.pop() if known else checkpoints.load_graph()
+        graph = graph or self.read(checkpoints=checkpoints)
         held = HeldGraph(graph, checkpoints)
         del graph  # the last reference but that of `held`
         _require_types(held.graph, self.stages)

@@ -44,7 +44,7 @@ QUARTERS_FACTOR = 1.8  # an iteration on quarters, compared with one on complete
 # CPU seconds of stages on disk, compared with those in memory: of reading, and of the springs
 DICTIONARY_FACTOR, TRIPLES_FACTOR, SPRINGS_FACTOR = 0.6, 0.25, 1.5
 TRANSFERS = 3  # of each quarter on disk in an iteration: read twice, written once
-SCRATCH_PER_SECOND = 1e9  # bytes
+SCRATCH_PER_SECOND, SCRATCH_PER_CPU_SECOND = 1e9, 2e9  # bytes
 
 
 @dataclass(frozen=True)
@@ -241,8 +241,11 @@ def _simulation_seconds(
     rows = sizes.springs + sizes.particles * config.repellers
     gathered = rounds * rows * row_seconds * (QUARTERS_FACTOR if layout.quarters else 1)
     gathered += simulations * sizes.particles * start_seconds
-    moved = rounds * TRANSFERS * scratch / SCRATCH_PER_SECOND
-    return gathered / config.threads + moved, gathered + moved
+    moved = rounds * TRANSFERS * scratch
+    return (
+        gathered / config.threads + moved / SCRATCH_PER_SECOND,
+        gathered + moved / SCRATCH_PER_CPU_SECOND,
+    )
 
 
 def check(plan: Plan, config: Config) -> None:

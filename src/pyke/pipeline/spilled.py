@@ -62,30 +62,29 @@ class SpilledReading:
             )
         self._fingerprint = ours
 
-    def read(self) -> Graph | None:
-        """The graph if the run fits into memory; otherwise everything is on disk."""
+    def read(self) -> list[Graph]:
+        """The graph if the run fits into memory; nothing if everything is on disk."""
         run, stages, config = self._run, self._run.stages, self._run.config
         if self._has_read():
-            return None
+            return []
         graph = self._checkpoints.load_graph()
         if graph and not spilling.is_spilled(sizes_of(graph), config):
-            return graph
+            return [graph]
         del graph
         with stages.stage("reading", *run.amount()):
             reading = self._reading()
             for _ in run.collect(reading):
-                sizes = Sizes(**reading.collector.sizes)
-                if self._is_full(sizes):
+                if self._is_full(Sizes(**reading.collector.sizes)):
                     reading.put_on_disk(self._write)
             stages.sizes = self._sizes(Sizes(**reading.collector.sizes))
             if not self.parts and not spilling.is_spilled(stages.sizes, config):
-                return run.finish(reading)
+                return [run.finish(reading)]
             reading.put_on_disk(self._write)
             self.census = reading.census
         self.partitions = spilling.partitions_for(stages.sizes, config)
         read = {"parts": self.parts, "census": asdict(self.census), "partitions": self.partitions}
         self.storage.write_json(_READ, read)
-        return None
+        return []
 
     def _is_full(self, sizes: Sizes) -> bool:
         """Whether a part with these counts is as large as the limit allows."""
@@ -211,8 +210,8 @@ class SpilledFlow(Flow):
             spilling.require_triples(int(links.max()), config)
         if task is triples.count and config.similarity == "context":
             pairs = [one["pairs"] for one in results]
-            entries = 2 * sum(pairs) // len(pairs) + sum(one["roles"] for one in results)
-            spilling.require_springs(max(pairs), entries, config)
+            entries, roles = 2 * sum(pairs) // len(pairs), sum(one["roles"] for one in results)
+            spilling.require_springs(max(pairs), entries, roles, config)
         return results
 
     def _simulate(self) -> anneal.Result:

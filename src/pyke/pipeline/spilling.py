@@ -83,19 +83,24 @@ def _dictionary_bytes(sizes: Sizes, partitions: int) -> int:
     return ceil(needed / partitions)
 
 
-def _count_bytes(triples: int) -> int:
-    """To sort the triples of some subjects and objects."""
-    return 99 * triples
+def _arrange_bytes(triples: int) -> int:
+    """To sort the triples of some subjects."""
+    return 75 * triples
+
+
+def _count_bytes(links: int) -> int:
+    """To sort the links of some objects, beside the triples of the same terms."""
+    return 42 * links
 
 
 def _events_bytes(pairs: int) -> int:
     """To find the similarities of some terms and their contexts."""
-    return 75 * pairs
+    return 45 * pairs
 
 
-def _forces_bytes(entries: int) -> int:
+def _forces_bytes(entries: int, roles: int) -> int:
     """To select springs and repellers from these entries of the matrix of similarities."""
-    return 32 * entries
+    return 34 * entries + 18 * roles
 
 
 def partitions_for(sizes: Sizes, config: Config) -> int:
@@ -108,13 +113,14 @@ def partitions_for(sizes: Sizes, config: Config) -> int:
 
 def triples_bytes(sizes: Sizes, partitions: int) -> int:
     """The largest task that sorts triples, with the objects that have the most."""
-    return _count_bytes(sizes.triples // partitions + sizes.hub)
+    share = sizes.triples // partitions
+    return max(_arrange_bytes(share), _count_bytes(share + sizes.hub))
 
 
 def springs_bytes(sizes: Sizes, partitions: int) -> int:
     """The largest task that finds springs. One partition has all roles of predicates."""
     found = _events_bytes(ceil(sizes.pairs / partitions + 1.7 * sizes.hub))
-    return max(found, _forces_bytes(2 * sizes.pairs // partitions + sizes.roles))
+    return max(found, _forces_bytes(2 * sizes.pairs // partitions, sizes.roles))
 
 
 def stage_bytes(sizes: Sizes, config: Config) -> dict[str, int]:
@@ -181,14 +187,14 @@ def require_simulation(sizes: Sizes, config: Config) -> None:
     require_bytes("simulation", _least_simulation(sizes, config), config)
 
 
-def require_triples(triples: int, config: Config) -> None:
-    """Raise OverBudget if a partition has too many triples."""
-    require_bytes("triples", _program(config) + _count_bytes(triples), config)
+def require_triples(links: int, config: Config) -> None:
+    """Raise OverBudget if a partition has too many links."""
+    require_bytes("triples", _program(config) + _count_bytes(links), config)
 
 
-def require_springs(pairs: int, entries: int, config: Config) -> None:
+def require_springs(pairs: int, entries: int, roles: int, config: Config) -> None:
     """Raise OverBudget if a partition has too many similarities."""
-    needed = max(_events_bytes(pairs), _forces_bytes(entries))
+    needed = max(_events_bytes(pairs), _forces_bytes(entries, roles))
     require_bytes("springs", _program(config) + needed, config)
 
 

@@ -48,13 +48,10 @@ def occur(job: Job, owner: int, terms: Layout) -> tuple[dict[str, Arrays], Resul
     found[predicates[mine] - begin] += triples_of[mine]
     twice = subjects[subjects == predicates[by_subject[1]]]
     np.subtract.at(found, twice - begin, 1)
-    askers, asked = linked_terms(terms, by_subject, by_object)
-    everyone = np.repeat(np.arange(job.partitions), len(mine))
-    known = np.tile(predicates[mine], job.partitions)
-    own = np.arange(begin, end, dtype=np.int32)
-    askers = np.concatenate([askers, everyone, np.full(len(own), owner)])
-    rows = np.concatenate([asked, known, own]) - np.int32(begin)
-    return tell(askers, rows, found, begin, job.partitions), {}
+    asked = linked_terms(terms, begin, end, by_subject, by_object, job.partitions)
+    asked[:, predicates[mine] - begin] = True
+    asked[owner] = True
+    return tell(asked, found, begin), {}
 
 
 @stage

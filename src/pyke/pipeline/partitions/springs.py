@@ -24,6 +24,7 @@ from pyke.springs import _kernels, _selection
 from pyke.springs.repellers import draw_anywhere, draw_from_pools, rows_with_too_few, with_hubs
 from pyke.springs.strongest import strongest_springs
 
+ENTRIES_AT_ONCE = 1 << 18  # of the matrix of similarities, whose rows are looked up
 GROUPS = 6  # of events, in the order in which one machine finds them
 
 
@@ -38,6 +39,13 @@ def events(
 
     `bases` are the ids of the first context of each side that belongs to this owner.
     """
+    found = _events(job, owner, terms, bases)
+    pairs = sum(len(one[0]) for one in found)
+    return both_ways(found, particles, job), {"pairs": pairs}
+
+
+def _events(job: Job, owner: int, terms: Layout, bases: list[int]) -> list[tuple[Ids, Ids, Floats]]:
+    """Terms, contexts and σ of each group."""
     predicates, totals = predicates_of(job), job.read("total", 0)
     by_subject, by_object = columns_of(job, "arrange", owner), columns_of(job, "count", owner)
     begin, end = (terms.ranges_of(owner) or [(0, 0)])[0]
@@ -63,17 +71,16 @@ def events(
         found.append(_find(len(predicates), find, begin))
     near = _kernels.Counts(joined(known, "occurrences"), every, own_predicates, totals["links_of"])
     for columns, base in zip((by_subject, by_object), bases, strict=True):
-        last = np.where(columns[2] == LITERAL, LITERAL, np.searchsorted(ids, columns[2]))
-        moved = (columns[0], columns[1], last.astype(np.int32))
-        size = len(columns[0])
+        last = np.searchsorted(ids, columns[2]).astype(np.int32)
+        last[columns[2] == LITERAL] = LITERAL
+        moved, size = (columns[0], columns[1], last), len(columns[0])
         members = _kernels.count_contexts(*moved, 0, size)[2]
         find = partial(
             _kernels.context_events, *moved, near, _everything(len(ids), 1), base, 0, size
         )
         numbers, contexts, values = _find(members, find, 0)
         found.append((ids[numbers], contexts, values))
-    pairs = sum(len(one[0]) for one in found)
-    return both_ways(found, particles, job), {"pairs": pairs}
+    return found
 
 
 def _everything(terms: int, contexts: int) -> _kernels.Choice:
@@ -95,7 +102,8 @@ def _find(
     )
     find(found)
     n = int(found.size[0])
-    return found.terms[:n] + np.int32(begin), found.contexts[:n], found.values[:n]
+    found.terms[:n] += np.int32(begin)
+    return found.terms[:n], found.contexts[:n], found.values[:n]
 
 
 def both_ways(
@@ -210,29 +218,38 @@ def _similar(job: Job, owner: int, particles: Layout) -> Matrix:
     paired = job.config.similarity == "ppmi"
     stage_name, groups = ("weigh", 1) if paired else ("events", GROUPS)
     size = particles.count_of(owner)
-    counts = np.zeros((groups, size), np.int64)
-    for piece in job.from_all(stage_name, job.partitions, owner):
-        for group in range(groups):
-            count_rows(_row_numbers(piece, group, particles, owner), counts[group])
-    offsets = np.append(np.int64(0), np.cumsum(counts.sum(axis=0)))
+    ends = np.zeros((groups, size), np.int64)  # first the number of entries of each row
+    for group, rows, _, _ in _entries(job, owner, particles, stage_name, groups):
+        count_rows(rows, ends[group])
+    offsets = np.zeros(size + 1, np.int64)
+    np.cumsum(ends.sum(axis=0), out=offsets[1:])
     columns, values = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
     # A row has the groups one after another, and the pieces of a group in their order.
-    ends = np.cumsum(counts, axis=0) - counts + offsets[:-1]
-    del counts
-    for piece in job.from_all(stage_name, job.partitions, owner):
-        for group in range(groups):
-            rows = _row_numbers(piece, group, particles, owner)
-            pairs = piece[f"columns{group}"], piece[f"values{group}"]
-            _selection.fill_rows(rows, *pairs, ends[group], columns, values)
+    start = offsets[:-1].copy()
+    for group in range(groups):
+        number = ends[group].copy()
+        ends[group] = start
+        start += number
+    for group, rows, others, sigma in _entries(job, owner, particles, stage_name, groups):
+        _selection.fill_rows(rows, others, sigma, ends[group], columns, values)
     if paired:  # by ascending id
         order = np.lexsort((columns, np.repeat(np.arange(size), np.diff(offsets))))
         columns, values = columns[order], values[order]
     return Matrix(offsets, columns, values)
 
 
-def _row_numbers(piece: Arrays, group: int, particles: Layout, owner: int) -> Ids:
-    """The rows of the pairs of a group, among those of the owner."""
-    return particles.rows_of(piece[f"rows{group}"], owner).astype(np.int32)
+def _entries(
+    job: Job, owner: int, particles: Layout, stage_name: str, groups: int
+) -> Iterator[tuple[int, Ids, Ids, Floats]]:
+    """Groups, rows, columns and σ of the entries of an owner, some at a time."""
+    for piece in job.from_all(stage_name, job.partitions, owner):
+        for group in range(groups):
+            names = (f"{name}{group}" for name in ("rows", "columns", "values"))
+            rows, columns, values = (piece[name] for name in names)
+            for begin in range(0, len(rows), ENTRIES_AT_ONCE):
+                some = slice(begin, begin + ENTRIES_AT_ONCE)
+                numbers = particles.rows_of(rows[some], owner).astype(np.int32)
+                yield group, numbers, columns[some], values[some]
 
 
 def _repellers(job: Job, owner: int, similar: Matrix, particles: Layout) -> list[Repellers]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyke.core.arrays import Ids, Offsets
 from pyke.core.counts import count_rows
@@ -23,6 +24,7 @@ from pyke.pipeline.partitions.pieces import Arrays
 from pyke.springs import _kernels
 
 TOTALS, NAMES = "totals", "names"  # pieces: of each predicate; types and labels
+ROWS_AT_ONCE = 1 << 18  # triples whose owners are looked up
 COLUMNS = ("first", "middle", "last")  # subject, predicate, object, or the other way round
 
 
@@ -125,13 +127,8 @@ def count(
     job: Job, owner: int, terms: Layout, type_predicate: int
 ) -> tuple[dict[str, Arrays], Result]:
     """Sort links by object; count the events of terms, and the contexts of both sides."""
-    links = joined(list(job.from_all("arrange", job.partitions, owner)), "links")
     predicates, totals = predicates_of(job), job.read("total", 0)
-    by_object = build.sorted_columns(
-        [np.ascontiguousarray(links[:, column]) for column in range(3)],
-        len(predicates), terms.size,
-    )  # fmt: skip
-    del links
+    by_object = _sorted_links(job, owner, len(predicates), terms.size)
     by_subject = columns_of(job, "arrange", owner)
     begin, end = (terms.ranges_of(owner) or [(0, 0)])[0]
     occurrences = np.zeros(end - begin, np.int64)
@@ -141,8 +138,8 @@ def count(
     mine = np.flatnonzero((predicates >= begin) & (predicates < end))
     occurrences[predicates[mine] - begin] += (totals["triples_of"] + totals["links_of"])[mine]
 
-    askers, asked = linked_terms(terms, by_subject, by_object)
-    pieces = tell(askers, asked - begin, occurrences, begin, job.partitions)
+    asked = linked_terms(terms, begin, end, by_subject, by_object, job.partitions)
+    pieces = tell(asked, occurrences, begin)
     pieces[OWN] = dict(zip(COLUMNS, by_object, strict=True)) | {"occurrences": occurrences}
     found = np.flatnonzero(predicates == type_predicate)
     typed = by_object[0][by_object[1] == found[0]] if len(found) else by_object[0][:0]
@@ -156,25 +153,37 @@ def count(
     }
 
 
+def _sorted_links(job: Job, owner: int, predicates: int, terms: int) -> tuple[Ids, Ids, Ids]:
+    """The links of the objects of an owner: object, predicate and subject."""
+    links = [piece["links"] for piece in job.from_all("arrange", job.partitions, owner)]
+    columns = [np.concatenate([part[:, column] for part in links]) for column in range(3)]
+    del links
+    return build.sorted_columns(columns, predicates, terms)
+
+
 def linked_terms(
-    terms: Layout, by_subject: tuple[Ids, Ids, Ids], by_object: tuple[Ids, Ids, Ids]
-) -> tuple[Offsets, Ids]:
-    """The terms of an owner that are linked to others, and the owners of these."""
-    linked = by_subject[2] != LITERAL
-    others = terms.owners_of(by_object[2]), terms.owners_of(by_subject[2][linked])
-    return np.concatenate(others), np.concatenate([by_object[0], by_subject[0][linked]])
+    terms: Layout,
+    begin: int,
+    end: int,
+    by_subject: tuple[Ids, Ids, Ids],
+    by_object: tuple[Ids, Ids, Ids],
+    partitions: int,
+) -> NDArray[np.bool_]:
+    """Which terms of an owner are linked to terms of which partitions: (partitions, terms)."""
+    asked = np.zeros((partitions, end - begin), bool)
+    for own, _, others in (by_subject, by_object):
+        for start in range(0, len(own), ROWS_AT_ONCE):
+            rows, other = (column[start : start + ROWS_AT_ONCE] for column in (own, others))
+            linked = other != LITERAL
+            asked[terms.owners_of(other[linked]), rows[linked] - begin] = True
+    return asked
 
 
-def tell(
-    askers: Offsets, rows: Ids, occurrences: Offsets, begin: int, partitions: int
-) -> dict[str, Arrays]:
+def tell(asked: NDArray[np.bool_], occurrences: Offsets, begin: int) -> dict[str, Arrays]:
     """How often terms occur, for the owners who ask; row 0 is the term `begin`."""
-    size = len(occurrences)
-    keys = np.unique(askers * size + rows)
-    borders = np.searchsorted(keys, np.arange(partitions + 1) * size)
     pieces: dict[str, Arrays] = {}
-    for other in range(partitions):
-        chosen = keys[borders[other] : borders[other + 1]] - other * size
+    for other, wanted in enumerate(asked):
+        chosen = np.flatnonzero(wanted)
         ids = (chosen + begin).astype(np.int32)
         pieces[str(other)] = {"ids": ids, "occurrences": occurrences[chosen]}
     return pieces
