@@ -7,6 +7,7 @@ import gzip
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -53,7 +54,6 @@ def on_disk(**chosen: Any) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spilling, "is_spilled", lambda *_: True)
-        patch.setattr(spilling, "require_reading", lambda _: None)
         patch.setattr(spilling, "part_bytes", part_bytes)
         patch.setattr(spilling, "partitions_for", lambda *_: most["partitions"])
         patch.setattr(spilling, "layout_of", lambda *_: most["layout"])
@@ -332,8 +332,21 @@ def test_lubm_1000_needs_less_than_six_gigabytes() -> None:
 def test_a_small_graph_needs_no_more_than_in_memory() -> None:
     sizes = Sizes(links=100, triples=100, terms=50, text_bytes=1000, pairs=200, particles=90)
     least = spilling.least_bytes(sizes, Config(threads=2))
+    assert least == budget.least_bytes(sizes, Config(threads=2))
     assert not spilling.is_spilled(sizes, Config(threads=2, memory=least))
-    assert spilling.is_spilled(sizes, Config(threads=2, memory=least - 1))
+
+
+def test_a_small_graph_runs_with_the_memory_that_a_plan_advises(
+    folder: Path, tmp_path: Path
+) -> None:
+    config = Config(**SETTINGS)
+    least = int(1.05 * make_plan(folder, config).least_bytes)
+    assert least < spilling.part_bytes(spilling.SMALLEST_PART, config)
+    expected = embed_to(tmp_path / "expected", folder, config).vectors
+    made = embed_to(tmp_path / "out", folder, replace(config, memory=least)).vectors
+    assert np.array_equal(made, expected)
+    with pytest.raises(OverBudget, match="reading needs at least"):
+        embed_to(tmp_path / "out", folder, replace(config, memory=10**8), force=True)
 
 
 def test_a_plan_says_which_stages_are_on_disk(folder: Path) -> None:
@@ -357,3 +370,16 @@ def test_plans_count_hubs_and_roles(tmp_path: Path) -> None:
     sizes = make_plan(path, Config()).sizes
     assert sizes.hub == 9
     assert sizes.roles == 9 + 10  # subjects, and objects
+
+
+def test_resuming_a_complete_run_removes_what_a_killed_one_left(
+    folder: Path, tmp_path: Path
+) -> None:
+    config, out = Config(**SETTINGS), tmp_path / "out"
+    expected = embed_to(out, folder, config).vectors
+    left = tmp_path / ".out.pyke"
+    left.mkdir()
+    (left / "lock").touch()
+    (left / "tasks").mkdir()
+    assert np.array_equal(embed_to(out, folder, config, resume=True).vectors, expected)
+    assert not left.exists()

@@ -77,7 +77,6 @@ def _main_on_disk(arguments: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spilling, "is_spilled", lambda *_: True)
         patch.setattr(spilling, "part_bytes", lambda sizes, _: 1 + limit * sizes.links // 400)
-        patch.setattr(spilling, "require_reading", lambda _: None)
         patch.setattr(spilling, "partitions_for", lambda *_: 3)
         patch.setattr(spilling, "layout_of", lambda *_: LAYOUTS[-1])
         patch.setattr(spilled, "SMALLER", 10)  # a block is a large fraction of a part

@@ -91,8 +91,7 @@ def test_a_killed_run_on_disk_resumes_to_the_same_bits(
         child.kill()
         child.join()
         killed += child.exitcode == -signal.SIGKILL
-        if not out.exists():
-            start_on_disk("embed", graph, "-o", out, "--resume", *limited).join()
+        start_on_disk("embed", graph, "-o", out, "--resume", *limited).join()
         assert content(out) == expected
         assert hidden(folder) == []
         store.verify(out)

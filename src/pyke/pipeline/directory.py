@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,8 @@ def embed_to(
     if resume:
         if not force and (finished := _finished(target, fingerprint)):
             note(f"{output} is complete; there is nothing to resume.")
+            with suppress(PykeError), files.work_directory(target):
+                pass  # removes what a run leaves that is killed when its output is complete
             return finished
         files.check_output_directory(target, force)
     with files.work_directory(target) as work:

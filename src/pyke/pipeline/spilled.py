@@ -90,8 +90,8 @@ class SpilledReading:
         """Whether a part with these counts is as large as the limit allows."""
         config = self._run.config
         if not self.parts and not spilling.is_spilled(sizes, config):
+            self._run.stages.require("reading", **vars(sizes))
             return False
-        spilling.require_reading(config)
         spilling.require_simulation(replace(sizes, particles=sizes.terms), config)
         return spilling.part_bytes(sizes, config) > self._limit
 

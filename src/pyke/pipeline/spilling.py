@@ -43,12 +43,16 @@ def needs_everything(config: Config) -> list[str]:
 
 
 def is_spilled(sizes: Sizes, config: Config) -> bool:
-    """Whether a run with these counts works on disk."""
+    """Whether a run with these counts works on disk. With less memory than a part needs, none does.
+
+    The largest possible number of springs decides, as the true one is not known yet.
+    """
     if config.memory is None or needs_everything(config):
         return False
     most = _at_most(sizes, config)
     names = STAGE_BYTES.keys() - {"clusters"}
-    return any(STAGE_BYTES[name](most, config) > config.memory for name in names)
+    fits = all(STAGE_BYTES[name](most, config) <= config.memory for name in names)
+    return not fits and part_bytes(SMALLEST_PART, config) <= config.memory
 
 
 def _at_most(sizes: Sizes, config: Config) -> Sizes:
@@ -148,8 +152,11 @@ def least_bytes(sizes: Sizes, config: Config) -> int:
     """The smallest memory in which a run can succeed."""
     if needs_everything(config):
         return budget.least_bytes(sizes, config)
+    smallest = part_bytes(SMALLEST_PART, config)
+    if (in_memory := budget.least_bytes(sizes, config)) < smallest:
+        return in_memory
     in_memory = budget.least_bytes(_at_most(sizes, config), config)
-    least = max(stage_bytes(sizes, replace(config, memory=1)).values())
+    least = max(smallest, *stage_bytes(sizes, replace(config, memory=1)).values())
     while True:  # more memory has fewer and larger partitions
         needed = max(stage_bytes(sizes, replace(config, memory=least)).values())
         if needed <= least:
@@ -175,11 +182,6 @@ def layout_of(sizes: Sizes, config: Config) -> Layout:
 
 
 # -- refusals, as soon as counts are known ----------------------------------------------------
-
-
-def require_reading(config: Config) -> None:
-    """Raise OverBudget if not even the smallest part can be read."""
-    require_bytes("reading", part_bytes(SMALLEST_PART, config), config)
 
 
 def require_simulation(sizes: Sizes, config: Config) -> None:
