@@ -62,6 +62,9 @@ def test_unmeasured_predictions_are_shown_on_request(pyke: Command, out: Path) -
     assert without["predictions"] < with_them["predictions"]
     assert [one["terms"] for one in without["not_measured"]] == [34, 1], "tools, a blank node"
     assert without["not_measured"] == with_them["not_measured"]
+    shown = " ".join(pyke(*options[:-1], *UNMEASURED).stdout.split())
+    assert "not measured: the expected precision excludes them. Check them by hand." in shown
+    assert "--unmeasured" not in shown
 
 
 def test_a_new_namespace_is_named_as_the_reason(pyke: Command, tmp_path: Path) -> None:

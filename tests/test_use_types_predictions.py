@@ -7,6 +7,7 @@ import gzip
 import html
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,18 @@ def test_the_expected_share_of_correct_predictions_is_their_mean_confidence() ->
     assert found.predicted_subjects == 4
     assert found.not_in_rdf == 2
     assert predictions(pairs=[]).expected_right == 0
+
+
+def test_unmeasured_predictions_have_no_expected_precision() -> None:
+    found = predictions()
+    measured = np.array([p.type == "http://e/Person" for p in found])
+    assert 0 < measured.sum() < len(found)
+    some = replace(found, measured=measured)
+    assert some.expected_right == pytest.approx(found.confidences[measured].mean())
+    expected = {one.type: one.expected_right for one in some.by_class()}
+    assert expected.pop("http://e/Person") == pytest.approx(some.expected_right)
+    assert set(expected.values()) == {None}
+    assert replace(found, measured=np.zeros(len(found), bool)).expected_right == 0
 
 
 def test_classes_are_sorted_by_frequency_and_prefer_an_example_with_an_iri() -> None:

@@ -68,12 +68,20 @@ def summary(found: Predictions | Facts, output: Path | None, noun: str, examined
     to_file = output and str(output) != "-"
     line = f"Wrote {what} to {output}." if to_file else f"Predicted {what}."
     line += f" {examined} examined."
-    if len(found):
-        line += f" Expected precision: {found.expected_right:.1%}."
-    if not skipped:
-        return [line]
-    without = f"{counted(skipped, noun)} {'was' if skipped == 1 else 'were'} skipped"
-    return [line, f"{without}: RDF files cannot name blank nodes or invalid IRIs. Tables can."]
+    lines, unmeasured = [line], int((~found.measured).sum())
+    if len(found) > unmeasured:
+        lines[0] += f" Expected precision: {found.expected_right:.1%}."
+    if unmeasured:
+        without = f"{counted(unmeasured, noun)} {_was(unmeasured)} not measured"
+        lines.append(f"{without}: the expected precision excludes them. Check them by hand.")
+    if skipped:
+        without = f"{counted(skipped, noun)} {_was(skipped)} skipped"
+        lines.append(f"{without}: RDF files cannot name blank nodes or invalid IRIs. Tables can.")
+    return lines
+
+
+def _was(number: int) -> str:
+    return "was" if number == 1 else "were"
 
 
 def heading(label: str | None, term: str) -> str:

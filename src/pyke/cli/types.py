@@ -135,7 +135,7 @@ def _show(found: Predictions, output: Path | None) -> None:
         (
             names[one.type],
             f"{one.predictions:,}",
-            f"{one.expected_right:.3f}",
+            "not measured" if one.expected_right is None else f"{one.expected_right:.3f}",
             names[one.example],
         )
         for one in classes[:SHOWN_CLASSES]
@@ -159,7 +159,8 @@ def _show_not_measured(found: Predictions) -> None:
         other = "another reason" if len(rest) == 1 else f"{len(rest):,} other reasons"
         rows.append((f"{terms:,}", other, rest[0].example))
     if rows:
-        title = "Not measured: unlike all typed subjects. --unmeasured predicts them if it can."
+        hint = "" if (~found.measured).any() else " --unmeasured predicts them if it can."
+        title = f"Not measured: unlike all typed subjects.{hint}"
         print_table(("terms", "reason", "example"), rows, right=(0,), title=title)
 
 

@@ -47,7 +47,7 @@ class PredictedClass:
     type: str
     label: str | None
     predictions: int
-    expected_right: float  # the share that is expected to be correct
+    expected_right: float | None  # the share of the measured ones that is expected to be correct
     example: str
     example_label: str | None
 
@@ -202,11 +202,14 @@ class Predictions(PredictedRows[Prediction]):
         classes, first, counts = np.unique(
             self.classes[order], return_index=True, return_counts=True
         )
-        sums = np.bincount(np.repeat(np.arange(len(classes)), counts), self.confidences[order])
+        groups, measured = np.repeat(np.arange(len(classes)), counts), self.measured[order]
+        numbers = np.bincount(groups, measured)
+        sums = np.bincount(groups, np.where(measured, self.confidences[order], 0))
+        shares = [total / n if n else None for total, n in zip(sums.tolist(), numbers, strict=True)]
         found = [
             PredictedClass(one.type, one.type_label, count, share, one.term, one.label)
             for one, count, share in zip(
-                self.rows(order[first]), counts.tolist(), (sums / counts).tolist(), strict=True
+                self.rows(order[first]), counts.tolist(), shares, strict=True
             )
         ]
         return sorted(found, key=lambda one: (-one.predictions, one.type))

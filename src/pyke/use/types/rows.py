@@ -24,6 +24,7 @@ class PredictedRows(ABC, Generic[Row]):
 
     subjects: Ids
     confidences: NDArray[np.float64]
+    measured: NDArray[np.bool_]  # whether the confidence was measured
 
     @abstractmethod
     def _columns(self, at: NDArray[np.integer]) -> dict[str, list[Any]]:
@@ -76,8 +77,9 @@ class PredictedRows(ABC, Generic[Row]):
 
     @property
     def expected_right(self) -> float:
-        """The share of these predictions that is expected to be correct."""
-        return float(self.confidences.mean()) if len(self) else 0.0
+        """The share of the measured predictions that is expected to be correct."""
+        measured = self.confidences[self.measured]
+        return float(measured.mean()) if len(measured) else 0.0
 
     @property
     def not_in_rdf(self) -> int:
