@@ -21,6 +21,7 @@ from forge import forge, forge_array
 from graphs import FAMILY, TYPE, random_graph
 from pyke.config import Config
 from pyke.core.progress import Progress
+from pyke.core.stored import StoredRows
 from pyke.errors import (
     DataError,
     DivergedError,
@@ -774,3 +775,23 @@ def test_a_graph_that_is_put_on_disk_is_not_in_memory_during_the_simulation(
     monkeypatch.setattr(pipeline_embed, "keeps_graph", lambda *_: False)
     embed_to(tmp_path / "out", graph, Config(memory=memory))
     assert alive == [False]
+
+
+def test_saved_positions_are_checked_a_few_megabytes_at_a_time(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Interrupted):
+        embed_to(tmp_path / "out", graph, Config(), progress=StopAt(3))
+    read: list[int] = []
+    taken = StoredRows.__getitem__
+
+    def watched(rows: StoredRows, wanted: slice) -> Any:
+        found = taken(rows, wanted)
+        read.append(found.nbytes)
+        return found
+
+    monkeypatch.setattr(StoredRows, "__getitem__", watched)
+    monkeypatch.setattr(checkpoints, "_BYTES_AT_ONCE", 1000)
+    resumed = embed_to(tmp_path / "out", graph, Config(), resume=True)
+    assert bits(resumed) == bits(pyke.embed(graph))
+    assert sum(size <= 1000 for size in read) > 10

@@ -76,6 +76,7 @@ _ARRAYS: dict[str, dict[str, Kind]] = {  # of each checkpoint
 }
 _FEATURES = ("features", "feature_keys", "feature_bins")
 _ROWS_AT_ONCE = BLOCK_ROWS << 8
+_BYTES_AT_ONCE = 1 << 25  # of positions
 
 
 class Checkpoints:
@@ -212,8 +213,9 @@ class Checkpoints:
         def state_of(arrays: Arrays, extra: dict[str, Any]) -> State:
             positions: Any = arrays["positions"]
             check(positions.shape == (particles, row_stride(config.dimensions)), "wrong shape")
-            for begin in range(0, particles, _ROWS_AT_ONCE):
-                check_finite(positions[begin : begin + _ROWS_AT_ONCE])
+            rows = max(1, _BYTES_AT_ONCE // (4 * row_stride(config.dimensions)))
+            for begin in range(0, particles, rows):
+                check_finite(positions[begin : begin + rows])
             history = tuple(Iteration(**iteration) for iteration in extra["history"])
             check_finite(np.array([list(vars(one).values()) for one in history], np.float64))
             return State(positions, history)

@@ -23,7 +23,7 @@ from pyke.simulation.layouts import QUARTERS
 from pyke.simulation.rows import at_energy, bounds_of, rescale
 from pyke.simulation.slabs import Arrays, Slab, Slabs
 
-ROWS_AT_ONCE = 1 << 14  # complete rows, of positions that are read or written
+ROWS_AT_ONCE = 1 << 12  # complete rows, of positions that are read or written
 _MOVES: dict[str, Callable[..., None]] = {
     "radial": _quarters.move_radial,
     "elementwise": _quarters.move_elementwise,
