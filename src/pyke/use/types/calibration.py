@@ -203,8 +203,8 @@ class LineCalibration(Calibration):
 
     A count in a small bin is too high or too low by chance, and the predictions that are kept are
     those where it is too high. On the logistic scale, the curve of a class is a line over the curve
-    of all, and a kind moves it up or down. Where a class is no line, its predictions in a bin of
-    shares move it.
+    of all, and a kind moves it up or down. Where a class does not follow a line, its predictions in
+    a bin of shares move it.
     """
 
     def __init__(self, measured: Measured, mu: int) -> None:
