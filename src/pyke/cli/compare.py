@@ -16,6 +16,7 @@ from pyke.cli.options import (
     Files,
     Force,
     HeldOut,
+    MostSubjects,
     NeighbourCounts,
     NoPurity,
     Settings,
@@ -40,6 +41,7 @@ def compare(
     ] = Path("comparison.html"),
     held_out: HeldOut = 0.2,
     mu: NeighbourCounts = None,
+    subjects: MostSubjects = None,
     exact: ExactNeighbours = False,
     no_purity: NoPurity = False,
     force: Force = False,
@@ -55,7 +57,11 @@ def compare(
 
     check_report(report, force=True)  # it grows with the rows in the .json file
     measures = Measures(
-        parse_numbers(mu), purity=not no_purity, exact=exact or None, threads=config.threads
+        parse_numbers(mu),
+        purity=not no_purity,
+        most=subjects,
+        exact=exact or None,
+        threads=config.threads,
     )
     chosen = [name.strip() for name in methods.split(",") if name.strip()] if methods else None
     setup = Setup(chosen, held_out, parse_duration(time_limit), measures)

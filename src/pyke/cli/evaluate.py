@@ -15,6 +15,7 @@ from pyke.cli.options import (
     AsJson,
     ExactNeighbours,
     Force,
+    MostSubjects,
     NeighbourCounts,
     NoPurity,
     Report,
@@ -40,6 +41,7 @@ def evaluate(
         typer.Option(help="Withhold the types of this fraction of the subjects, and predict them."),
     ] = None,
     mu: NeighbourCounts = None,
+    subjects: MostSubjects = None,
     exact: ExactNeighbours = False,
     no_purity: NoPurity = False,
     report: Report = None,
@@ -60,7 +62,11 @@ def evaluate(
     if is_embedding:
         _refuse_settings(inputs[0], settings, held_out)
     measures = evaluate.Measures(
-        parse_numbers(mu), purity=not no_purity, exact=exact or None, threads=config.threads
+        parse_numbers(mu),
+        purity=not no_purity,
+        most=subjects,
+        exact=exact or None,
+        threads=config.threads,
     )
     with terminal.ShownProgress() as progress:
         if held_out is not None:

@@ -63,6 +63,15 @@ NeighbourCounts = Annotated[
 ExactNeighbours = Annotated[
     bool, typer.Option("--exact", help="Exact neighbours and clusters, also on large graphs.")
 ]
+MostSubjects = Annotated[
+    int | None,
+    typer.Option(
+        "--subjects",
+        min=1,
+        help="Predict the types of at most this many subjects, evenly spaced. [all]",
+        show_default=False,
+    ),
+]
 NoPurity = Annotated[bool, typer.Option("--no-purity", help="Skip cluster purity.")]
 
 _PRESET = Annotated[

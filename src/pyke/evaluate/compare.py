@@ -36,7 +36,7 @@ from pyke.evaluate.measures import (
 )
 from pyke.evaluate.rivals.process import MethodFailed, Request, Result, run_method
 from pyke.evaluate.rivals.registry import Method
-from pyke.evaluate.type_prediction import score_classes
+from pyke.evaluate.type_prediction import evenly_spaced, score_classes
 from pyke.graph.graph import Graph
 from pyke.pipeline import Run
 from pyke.pipeline.checkpoints import Checkpoints
@@ -181,7 +181,9 @@ class _Runner:
         self.folder, self.progress = folder, progress
         self.parts = split(graph, setup.fraction, config.seed, config.type_predicate)
         usable_mu(setup.measures.mu, len(self.parts.known))
-        self.asked = {IN_GRAPH: TypeTable.of(graph.types), HELD_OUT: self.parts.asked}
+        tables = {IN_GRAPH: TypeTable.of(graph.types), HELD_OUT: self.parts.asked}
+        most = setup.measures.most
+        self.asked = {name: evenly_spaced(table, most) for name, table in tables.items()}
         for name, which in ((IN_GRAPH, graph), (HELD_OUT, self.parts.graph)):
             Checkpoints(folder / name, {}, 0, resume=False).save_graph(which, now=True)
             subjects = self.asked[name].subjects
@@ -266,6 +268,7 @@ def _settings(inputs: Inputs, config: Config, setup: Setup) -> dict[str, Any]:
         "mu": list(measures.mu) if measures.mu else None,
         "purity": measures.purity,
         "exact": measures.exact,
+        "subjects": measures.most,
         **config.effective(),
     }
     stored: dict[str, Any] = json.loads(json.dumps(settings))  # as it is read back from a file

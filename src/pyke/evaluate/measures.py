@@ -18,6 +18,7 @@ from pyke.evaluate.purity import Purity, purity
 from pyke.evaluate.type_prediction import (
     DirectPrediction,
     TypePrediction,
+    evenly_spaced,
     score,
     score_classes,
 )
@@ -39,13 +40,15 @@ class Measures:
     Parameters
     ----------
     mu : numbers of neighbours (μ) that vote on a type; the paper's list by default.
-    purity : also measure the purity of clusters.
+    most : predict the types of at most this many subjects, evenly spaced; of all by default.
+    purity : also measure the purity of clusters, which are always of all subjects.
     exact : exact neighbours and clusters; by default, exact up to a number of points.
     threads : number of threads.
     """
 
     mu: Sequence[int] | None = None
     purity: bool = True
+    most: int | None = None
     exact: bool | None = None
     threads: int = Config().threads
 
@@ -136,6 +139,7 @@ def evaluate_held_out(
     config, progress = config or Config(), progress or Progress()
     graph = Run(inputs, config, progress).read()
     parts = split(graph, fraction, config.seed, config.type_predicate)
+    parts = replace(parts, asked=evenly_spaced(parts.asked, measures.most))
     usable_mu(measures.mu, len(parts.known))  # fail before the embedding
     embedding = embed_graph(parts.graph, config, progress)
     found = measure_held_out(embedding.vectors, parts, measures, progress)
@@ -155,6 +159,7 @@ def measure_in_graph(
         vectors,
         table,
         mu=measures.mu,
+        most=measures.most,
         exact=measures.exact,
         threads=measures.threads,
         progress=progress,
@@ -177,6 +182,7 @@ def measure_held_out(
         parts.known,
         parts.asked,
         mu=measures.mu,
+        most=measures.most,
         exact=measures.exact,
         threads=measures.threads,
         progress=progress,

@@ -90,6 +90,7 @@ def score(
     withheld: TypeTable | None = None,
     *,
     mu: Sequence[int] | None = None,
+    most: int | None = None,
     exact: bool | None = None,
     threads: int = 1,
     progress: Progress | None = None,
@@ -104,17 +105,17 @@ def score(
         in the same list as those of `known`. By default, each known subject is predicted from
         the others, which is the paper's protocol.
     mu : numbers of neighbours (μ).
+    most : predict at most this many subjects, evenly spaced; all by default.
     exact : exact neighbours, however many points there are.
     threads : number of threads.
     progress : receives progress.
     """
     sizes = usable_mu(mu, len(known) - (withheld is None))
     points = np.ascontiguousarray(vectors[known.subjects], np.float32)
-    if withheld is None:
-        truth, queries, own = known, points, np.arange(len(known))
-    else:
-        truth = withheld.rows(np.flatnonzero(withheld.subjects >= 0))
-        queries, own = np.ascontiguousarray(vectors[truth.subjects], np.float32), None
+    asked = evenly_spaced(known if withheld is None else withheld, most)
+    truth = asked.rows(np.flatnonzero(asked.subjects >= 0))
+    queries = np.ascontiguousarray(vectors[truth.subjects], np.float32)
+    own = _spaced(len(known), most) if withheld is None else None
     reach = min(max(*sizes, REFERENCE_MU + 1), len(known) - (withheld is None))
     found = nearest_of_many(
         points, queries, reach, own, exact=exact, threads=threads, progress=progress
@@ -128,7 +129,7 @@ def score(
         )
 
     parallel_for(threads, len(truth), score_part)
-    total = len(known if withheld is None else withheld)
+    total = len(asked)
     squares = found.squares
     each = np.concatenate([each, np.zeros((total - len(truth), len(sizes)))])
     return TypePrediction(
@@ -141,8 +142,19 @@ def score(
         else 0,
         exact=found.exact,
         recall=found.recall,
-        votes=None if withheld is None else count_votes(found, known, truth, withheld),
+        votes=None if withheld is None else count_votes(found, known, truth, asked),
     )
+
+
+def evenly_spaced(table: TypeTable, most: int | None) -> TypeTable:
+    """At most this many subjects of a table; all by default."""
+    return table.rows(_spaced(len(table), most))
+
+
+def _spaced(number: int, most: int | None) -> NDArray[np.int64]:
+    """At most this many positions below a number; all by default."""
+    few = number if most is None else min(number, most)
+    return np.linspace(0, number - 1, few).astype(np.int64)
 
 
 def count_votes(
