@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import oracle
 from graphs import many
 from pyke.core import hashing, random
+from pyke.core.arrays import Ids, Offsets
 from pyke.graph import _kernels as graph_kernels
 from pyke.simulation import _kernels as simulation_kernels
 from pyke.springs import _kernels as springs_kernels
@@ -185,14 +187,19 @@ def test_roles_of_two_terms_overlap_by_what_they_share_of_all_that_they_have(
     pairs = data.draw(st.lists(st.tuples(*[st.integers(0, len(roles) - 1)] * (k + 1)), max_size=5))
     table = np.array(pairs, np.int32).reshape(len(pairs), k + 1)
     asked, others = table[:, 0].copy(), table[:, 1:].copy()
-    offsets = np.append(0, np.cumsum([len(own) for own in roles]))
-    entries = [(role, own[role]) for own in roles for role in sorted(own)]
+
+    def rows(terms: list[dict[int, float]]) -> tuple[Offsets, Ids, NDArray[np.float64]]:
+        entries = [(role, own[role]) for own in terms for role in sorted(own)]
+        return (
+            np.append(0, np.cumsum([len(own) for own in terms], dtype=np.int64)),
+            np.array([role for role, _ in entries], np.int32),
+            np.array([size for _, size in entries], np.float64),
+        )
+
     out = np.full(others.shape, -1.0)
     types_kernels.role_overlaps(
-        offsets,
-        np.array([role for role, _ in entries], np.int32),
-        np.array([size for _, size in entries], np.float64),
-        asked,
+        *rows([roles[one] for one in asked.tolist()]),
+        *rows(roles),
         others,
         0,
         len(asked),

@@ -30,7 +30,7 @@ from pyke.config import Config
 from pyke.core.arrays import Floats, Ids, Offsets
 from pyke.core.progress import Progress
 from pyke.graph.graph import Graph
-from pyke.graph.roles import Numbers
+from pyke.graph.roles import SUBJECT, Numbers
 from pyke.pipeline import embed_graph
 from pyke.use.types import kinds as module
 from pyke.use.types.evidence import Evidence, find_evidence
@@ -75,6 +75,11 @@ def asked_in(graph: Graph, evidence: Evidence) -> Ids:
     """Untyped terms with a vector, also predicates."""
     terms = np.setdiff1d(np.arange(len(graph.terms), dtype=np.int32), graph.types[:, 0])
     return terms[evidence.has_vector(terms)]
+
+
+def role_name(graph: Graph, evidence: Evidence, role: int) -> tuple[str, str]:
+    side = "subject" if role & 1 == SUBJECT else "object"
+    return graph.terms[int(evidence.predicates[role >> 1])], side
 
 
 def kinds_of(graph: Graph, asked: Iterable[str] | None = None, seed: int = 1) -> Kinds:
@@ -261,9 +266,8 @@ def test_twins_have_the_roles_of_their_asked_terms(triples: list[Triple]) -> Non
     kinds = kinds_of(graph)
     typed = oracle.typed_subjects(truth)
     twins = kinds.twins
-    for subject, asked, kind in zip(
-        twins.subjects.tolist(), twins.asked.tolist(), twins.kinds.tolist(), strict=True
-    ):
+    for subject, kind in zip(twins.subjects.tolist(), twins.kinds.tolist(), strict=True):
+        asked = int(kinds.asked[kinds.first[kind]])
         own, other = (oracle.roles(truth, graph.terms[x]) for x in (asked, subject))
         assert graph.terms[subject] in typed
         assert 2 * len(own & other) >= len(own) > 0
@@ -276,19 +280,19 @@ def test_twins_have_the_roles_of_their_asked_terms(triples: list[Triple]) -> Non
 
 @given(GRAPHS)
 @many(40)
-def test_twins_keep_as_much_evidence_as_their_asked_terms_have(triples: list[Triple]) -> None:
+def test_twins_keep_only_evidence_of_their_kind_and_at_most_as_much(triples: list[Triple]) -> None:
     graph = graph_of(as_text(random_typed(triples)))
+    truth = oracle.counted(as_meant(random_typed(triples)))
     kinds = kinds_of(graph)
     e, twins = kinds.evidence, kinds.twins
     queries, of_queries = stripped(kinds)
     role_of = e.context_roles.tolist()
-    usable = []
-    for at, (subject, asked) in enumerate(
-        zip(twins.subjects.tolist(), twins.asked.tolist(), strict=True)
-    ):
-        begin, end = e.role_offsets[asked : asked + 2]
+    usable, roles = [], []
+    for at, subject in enumerate(twins.subjects.tolist()):
+        entries = slice(*twins.offsets[at : at + 2])
+        assert twins.roles[entries].tolist() == kinds.roles(int(twins.kinds[at])).tolist()
         allowed = dict(
-            zip(e.roles[begin:end].tolist(), e.role_counts[begin:end].tolist(), strict=True)
+            zip(twins.roles[entries].tolist(), twins.triples[entries].tolist(), strict=True)
         )
         has = e.contexts.columns[slice(*e.contexts.offsets[subject : subject + 2])].tolist()
         kept = kept_by(e)[at]
@@ -296,8 +300,9 @@ def test_twins_keep_as_much_evidence_as_their_asked_terms_have(triples: list[Tri
         assert [c for c in has if e.is_role[c] and role_of[c] in allowed] == [
             c for c in kept if e.is_role[c]
         ], "the roles themselves always stay"
-        asked_has = e.contexts.columns[slice(*e.contexts.offsets[asked : asked + 2])].tolist()
-        classes = Counter(role_of[c] for c in asked_has if e.is_of_class[c])
+        classes = dict(
+            zip(twins.roles[entries].tolist(), twins.classes[entries].tolist(), strict=True)
+        )
         for level, limit in (
             (e.is_of_class, classes),
             (e.is_coarse & ~e.is_of_class, allowed),
@@ -305,11 +310,25 @@ def test_twins_keep_as_much_evidence_as_their_asked_terms_have(triples: list[Tri
         ):
             number = Counter(role_of[c] for c in kept if level[c])
             most = Counter(role_of[c] for c in has if level[c])
-            assert number == {role: min(n, most[role]) for role, n in limit.items() if most[role]}
+            expected = {role: min(n, most[role]) for role, n in limit.items()}
+            assert number == {role: n for role, n in expected.items() if n}
         if kept:
             usable.append(at)
+            own = oracle.role_counts(truth, graph.terms[subject])
+            times = {role: min(own[role_name(graph, e, role)], n) for role, n in allowed.items()}
+            roles.append({role: np.log1p(n) for role, n in times.items() if n})
     assert queries.own.tolist() == twins.subjects[usable].tolist()
-    assert queries.terms.tolist() == twins.asked[usable].tolist()
+    found = queries.roles
+    assert [
+        dict(
+            zip(
+                found.roles[slice(*found.offsets[q : q + 2])].tolist(),
+                found.sizes[slice(*found.offsets[q : q + 2])].tolist(),
+                strict=True,
+            )
+        )
+        for q in range(len(queries))
+    ] == roles, "a twin has the roles of its kind, as often as it keeps them"
     assert of_queries.tolist() == twins.kinds[usable].tolist()
     assert len(queries.vectors) == len(usable)
 
@@ -431,25 +450,23 @@ def test_subjects_that_lack_a_role_are_no_twins_if_enough_have_all() -> None:
     assert names == {f"http://e/s{n}" for n in range(60)}
 
 
-def test_twins_with_many_triples_stand_for_asked_terms_with_many() -> None:
-    """Both have 1 to 12 tools. Paired at random, most twins would lose a part of theirs."""
-    lines = [
-        f"<http://e/{kind}{n}> <http://e/uses> <http://e/tool{tool}> .\n"
-        for kind in "st"
-        for n in range(12)
-        for tool in range(n + 1)
-    ]
+def test_each_twin_keeps_what_the_asked_term_of_the_same_rank_has() -> None:
+    """Twins use 2 to 24 tools and like 24 to 2 people; asked terms have half of that."""
+
+    def lines_of(name: str, n: int, factor: int) -> list[str]:
+        tools = [f"<http://e/uses> <http://e/tool{x}>" for x in range(factor * (n + 1))]
+        people = [f"<http://e/likes> <http://e/person{x}>" for x in range(factor * (12 - n))]
+        return [f"<http://e/{name}{n}> {rest} .\n" for rest in (*tools, *people)]
+
+    lines = [line for n in range(12) for line in lines_of("s", n, 2) + lines_of("t", n, 1)]
     lines += [f"<http://e/s{n}> {TYPE} <http://e/C{n % 2}> .\n" for n in range(12)]
     graph = graph_of("".join(lines))
-    kinds = kinds_of(graph, [f"http://e/t{n}" for n in range(12)])
-    assert len(kinds.twins.subjects) == 12
-    tools = [
-        [int(graph.terms[int(x)].removeprefix("http://e/")[1:]) for x in column]
-        for column in (kinds.twins.subjects, kinds.twins.asked)
-    ]
-    by_twin = [asked for _, asked in sorted(zip(*tools, strict=True))]
-    assert by_twin == sorted(by_twin)
-    assert len(set(by_twin)) > 3, "the asked terms are drawn at random"
+    asked = [f"http://e/t{n}" for n in range(12)]
+    twins = kinds_of(graph, asked).twins
+    assert len(twins.subjects) == 12
+    for at, subject in enumerate(twins.subjects.tolist()):
+        n = int(graph.terms[subject].removeprefix("http://e/s"))
+        assert sorted(twins.triples[slice(*twins.offsets[at : at + 2])]) == sorted((n + 1, 12 - n))
 
 
 def test_subjects_that_differ_in_few_roles_are_the_twins_of_a_term_with_many_roles() -> None:

@@ -51,6 +51,21 @@ def test_a_bad_class_gets_less_confidence_though_it_has_few_predictions() -> Non
     assert shifted[0] == pytest.approx(plain[0], abs=0.05)
 
 
+def test_within_a_wide_bin_a_larger_share_has_more_confidence() -> None:
+    """Nearly all shares are 0 or 1, so all shares between them are in one bin of quantiles."""
+    draw = np.random.default_rng(3)
+    between = draw.uniform(0.3, 0.7, 4000)
+    shares = np.concatenate([np.zeros(90_000), between, np.ones(90_000)])
+    right = np.concatenate(
+        [np.zeros(90_000, bool), draw.random(4000) < between, np.ones(90_000, bool)]
+    )
+    zeros = np.zeros(len(shares), np.int64)
+    calibration = LineCalibration(Measured(shares, zeros, zeros, right, 184_000, 184_000), 30)
+    asked = np.array([0.35, 0.5, 0.65])
+    found = calibration.confidences(asked, zeros[:3], zeros[:3])
+    assert found == pytest.approx(asked, abs=0.08)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_line_maximises_the_likelihood_with_its_prior(seed: int) -> None:
     draw = np.random.default_rng(seed)

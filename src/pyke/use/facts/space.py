@@ -186,7 +186,7 @@ class Space:
     def queries(self, predicate: int, subjects: Ids) -> Queries:
         """Subjects as queries for their objects of a predicate."""
         vectors, _ = self.evidence.vectors_without(2 * predicate + SUBJECT, subjects)
-        return Queries(vectors, subjects, subjects)
+        return Queries(vectors, subjects, self.evidence.roles_of(subjects))
 
     @cached_property
     def links(self) -> Links:

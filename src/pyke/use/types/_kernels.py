@@ -59,39 +59,42 @@ def vote_scores(
 
 @kernel
 def role_overlaps(
+    own_offsets: NDArray[np.int64],
+    own_roles: NDArray[np.int32],
+    own_sizes: NDArray[np.float64],
     offsets: NDArray[np.int64],
     roles: NDArray[np.int32],
     sizes: NDArray[np.float64],
-    queries: NDArray[np.int32],
     others: NDArray[np.int32],
     begin: int,
     end: int,
     out: NDArray[np.float64],
 ) -> None:
-    """queries (m), others (m, k) → out (m, k): how much the roles of two terms overlap, 0 to 1.
+    """m queries, others (m, k) → out (m, k): how much their roles overlap, 0 to 1.
 
     out = Σ min(a_r, b_r) / Σ max(a_r, b_r) over all roles r. Term x has the roles
     roles[offsets[x] : offsets[x + 1]], ascending, with these sizes; the size of others is 0.
+    Queries have rows of their own.
     """
     for q in range(begin, end):
         for j in range(others.shape[1]):
-            a, b = offsets[queries[q]], offsets[others[q, j]]
-            last_a, last_b = offsets[queries[q] + 1], offsets[others[q, j] + 1]
+            a, b = own_offsets[q], offsets[others[q, j]]
+            last_a, last_b = own_offsets[q + 1], offsets[others[q, j] + 1]
             shared, united = 0.0, 0.0
             while a < last_a and b < last_b:
-                if roles[a] < roles[b]:
-                    united += sizes[a]
+                if own_roles[a] < roles[b]:
+                    united += own_sizes[a]
                     a += 1
-                elif roles[b] < roles[a]:
+                elif roles[b] < own_roles[a]:
                     united += sizes[b]
                     b += 1
                 else:
-                    shared += min(sizes[a], sizes[b])
-                    united += max(sizes[a], sizes[b])
+                    shared += min(own_sizes[a], sizes[b])
+                    united += max(own_sizes[a], sizes[b])
                     a += 1
                     b += 1
             for rest in range(a, last_a):
-                united += sizes[rest]
+                united += own_sizes[rest]
             for rest in range(b, last_b):
                 united += sizes[rest]
             out[q, j] = shared / united if shared > 0 else 0.0

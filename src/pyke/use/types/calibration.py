@@ -209,7 +209,8 @@ class LineCalibration(Calibration):
 
     def __init__(self, measured: Measured, mu: int) -> None:
         super().__init__(measured, mu)
-        logits = _logit(self._base[self._bins(measured.shares)])
+        self._curve = share_curve(measured.shares, measured.right, self._edges)
+        logits = self._logits(measured.shares)
         classes, right = measured.classes, measured.right
         self._lines = class_lines(logits, classes, right, self._classes)
         self._kinds, at = np.unique(self._pairs(classes, measured.kinds), return_inverse=True)
@@ -223,7 +224,7 @@ class LineCalibration(Calibration):
         self, shares: NDArray[np.float64], classes: Numbers, kinds: Numbers
     ) -> NDArray[np.float64]:
         """Confidence of predictions with a share of the votes, a class and a kind of term."""
-        logits = _logit(self._base[self._bins(shares)])
+        logits = self._logits(shares)
         known = np.minimum(classes, self._classes)  # a class that was never measured comes last
         shifts, slopes = np.append(self._lines, [[0.0], [1.0]], axis=1)[:, known]
         at = positions(self._pairs(classes, kinds), self._kinds)
@@ -232,11 +233,32 @@ class LineCalibration(Calibration):
         of_bin = np.append(self._bin_shifts, 0.0)[at]
         return _logistic(shifts + slopes * logits + of_kind + of_bin)
 
+    def _logits(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The curve of all predictions, on the logistic scale."""
+        found: NDArray[np.float64] = np.interp(shares, *self._curve)
+        return found
+
     def _class_bins(self, shares: NDArray[np.float64], classes: Numbers) -> Numbers:
         return np.minimum(classes, self._classes) * self._size + self._bins(shares)
 
     def _pairs(self, classes: Numbers, kinds: Numbers) -> Numbers:
         return kinds.astype(np.int64) * (self._classes + 1) + np.minimum(classes, self._classes)
+
+
+def share_curve(
+    shares: NDArray[np.float64], right: NDArray[np.bool_], edges: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The curve of all predictions: shares of the votes, and logits of how many are correct.
+
+    Its points are the means of bins with `edges` and with others at equal distances: most shares
+    are near 0 or 1, and few quantiles between them. Steps would state the same for a wide bin.
+    """
+    bins = np.searchsorted(np.union1d(edges, np.linspace(0, 1, BINS + 1)), shares, side="right")
+    _, own, made = np.unique(bins, return_inverse=True, return_counts=True)
+    if not len(made):
+        return np.zeros(1), np.zeros(1)
+    rising = isotonic((np.bincount(own[right], minlength=len(made)) + 1) / (made + 2), made + 2)
+    return np.bincount(own, shares) / made, _logit(rising)
 
 
 def class_shifts(

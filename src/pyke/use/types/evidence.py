@@ -14,12 +14,13 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyke.config import Config
-from pyke.core.arrays import Floats, Ids, Matrix, Offsets, ranges
+from pyke.core.arrays import Floats, Ids, Matrix, Offsets, positions, ranges
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore
 from pyke.graph.changes import remove_triples
@@ -46,6 +47,21 @@ CLASS_WEIGHT = 4  # of contexts of classes, beside those of clusters
 ROUNDS = 2
 ROUNDING = 1e-4  # of a sum of weights
 TERMS_AT_ONCE = 1 << 12  # whose contexts are gathered at a time
+
+
+class Roles(NamedTuple):
+    """Roles of some queries: row i is roles[offsets[i] : offsets[i + 1]], ascending."""
+
+    offsets: Offsets
+    roles: Ids
+    sizes: NDArray[np.float64]  # ln(1 + triples)
+
+    @classmethod
+    def of(cls, owners: Numbers, roles: Ids, triples: Numbers, number: int) -> Roles:
+        """From entries with the query of each, ascending. Those without triples are left out."""
+        has = triples > 0
+        offsets = np.append(np.int64(0), np.cumsum(np.bincount(owners[has], minlength=number)))
+        return cls(offsets, roles[has], np.log1p(triples[has].astype(np.float64)))
 
 
 @dataclass(frozen=True)
@@ -84,6 +100,21 @@ class Evidence:
     def role_sizes(self) -> NDArray[np.float64]:
         """ln(1 + triples) for each entry of `roles`."""
         return np.log1p(self.role_counts.astype(np.float64))
+
+    def roles_of(self, terms: Ids) -> Roles:
+        """The roles of some terms, and how often they have them."""
+        starts = self.role_offsets[:-1][terms]
+        numbers = self.role_offsets[1:][terms] - starts
+        at = ranges(starts, numbers)
+        owners = np.repeat(np.arange(len(terms)), numbers)
+        return Roles.of(owners, self.roles[at], self.role_counts[at], len(terms))
+
+    def times_in_role(self, terms: Ids, roles: Ids) -> Numbers:
+        """In how many triples each term has the role beside it."""
+        owners = np.repeat(np.arange(len(self.role_offsets) - 1), np.diff(self.role_offsets))
+        keys = owners * self.number_of_roles + self.roles
+        at = positions(terms.astype(np.int64) * self.number_of_roles + roles, keys)
+        return np.where(at >= 0, self.role_counts[at], 0)
 
     @property
     def number_of_roles(self) -> int:

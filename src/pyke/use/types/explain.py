@@ -219,7 +219,7 @@ def explain_query(
     progress: Progress,
 ) -> Explanation:
     """Explain the votes on one query."""
-    own = int(query.terms[0])
+    own = int(query.own[0])
     counted, found = voters.votes(query, progress)
     neighbours = voters.known.subjects[found.ids[0]].tolist()
     own_contexts = _contexts_of(e, own)

@@ -25,7 +25,7 @@ from pyke.core.arrays import Floats, Ids, Offsets, positions, ranges
 from pyke.core.parallel import parallel_for
 from pyke.graph.graph import Graph
 from pyke.graph.roles import OBJECT, SUBJECT, Numbers
-from pyke.use.types.evidence import Evidence
+from pyke.use.types.evidence import Evidence, Roles
 from pyke.use.types.votes import Queries
 
 TWINS = 20_000  # to measure in total
@@ -102,15 +102,26 @@ def _groups_of(
 
 @dataclass(frozen=True)
 class Twins:
-    """Typed subjects, each with the asked term that it stands for and its kind."""
+    """Typed subjects, each with its kind and the evidence that it keeps.
+
+    Twin i keeps the roles in roles[offsets[i] : offsets[i + 1]], ascending: those of its kind.
+    """
 
     subjects: Ids
-    asked: Ids
     kinds: Numbers
+    offsets: Offsets
+    roles: Ids
+    triples: Numbers  # that it keeps in each role, if it has as many
+    classes: Numbers  # contexts of classes that it keeps in each role, if it has as many
 
     def rows(self, chosen: NDArray[np.bool_]) -> Twins:
         """Some of the twins."""
-        return Twins(self.subjects[chosen], self.asked[chosen], self.kinds[chosen])
+        at = np.flatnonzero(chosen)
+        numbers = np.diff(self.offsets)[at]
+        entries = ranges(self.offsets[:-1][at], numbers)
+        columns = (self.roles[entries], self.triples[entries], self.classes[entries])
+        offsets = np.append(np.int64(0), np.cumsum(numbers))
+        return Twins(self.subjects[at], self.kinds[at], offsets, *columns)
 
 
 class Kinds:
@@ -200,56 +211,60 @@ class Kinds:
                 continue
             share = TWINS * int(self.sizes[kind]) // len(self.asked)
             number = min(max(MIN_TWINS, share), left)
-            chosen = self._choose(alike, members.compare(alike, self.roles(kind)), number)
+            chosen = self._choose(alike, members.compare(alike, self.roles(kind)), kind, number)
             left -= len(chosen)
-            found.append((self._typed[chosen], self._rng.choice(own, len(chosen)), kind))
+            sample = np.resize(self._rng.permutation(own), len(chosen))  # each about as often
+            found.append((self._typed[chosen], sample, kind))
         empty = np.zeros(0, np.int32)
+        numbers = [len(subjects) for subjects, _, _ in found]
         return self._matched(
-            Twins(
-                np.concatenate([empty, *(subjects for subjects, _, _ in found)]),
-                np.concatenate([empty, *(asked for _, asked, _ in found)]),
-                np.repeat([kind for _, _, kind in found], [len(one) for one, _, _ in found]).astype(
-                    np.int64
-                ),
-            )
+            np.concatenate([empty, *(subjects for subjects, _, _ in found)]),
+            np.concatenate([empty, *(asked for _, asked, _ in found)]),
+            np.repeat([kind for _, _, kind in found], numbers).astype(np.int64),
         )
 
-    def _choose(self, alike: Offsets, compared: _Compared, number: int) -> Offsets:
+    def _choose(self, alike: Offsets, compared: _Compared, kind: int, number: int) -> Offsets:
         """The candidates that are most alike: at most `number`, and if need be fewer.
 
-        Those with the same roles come first, then those with more roles, but not as an object: what
-        the graph refers to in the same way is alike, even if the graph says more about one of them.
-        Then come those with all roles. Only if these are fewer than MIN_TWINS, others that differ
-        in the fewest roles are twins, too.
+        Those with the same roles come first, then those with the fewest other roles: classes that
+        are described in detail would be too frequent among those with many. A kind that the graph
+        only refers to is different. What the graph refers to in the same way is alike, however much
+        it says about it. Only if fewer than MIN_TWINS have all roles, others that differ in the
+        fewest roles are twins, too.
         """
         lacked, more, more_as_object = compared
-        besides = (more > 0).astype(np.int64) + (more_as_object > 0)
-        ranks = np.where(lacked == 0, besides, 2 + lacked + more)
+        is_described = bool((self.roles(kind) & 1 == SUBJECT).any())
+        besides = more if is_described else (more > 0).astype(np.int64) + (more_as_object > 0)
+        ranks = np.where(lacked == 0, besides, besides.max(initial=0) + lacked + more)
         complete = int(np.count_nonzero(lacked == 0))
         number = min(number, complete if complete >= MIN_TWINS else MIN_TWINS)
         return alike[np.lexsort((self._rng.random(len(alike)), ranks))[:number]]
 
-    def _matched(self, twins: Twins) -> Twins:
-        """The same twins and asked terms of each kind, the n-th largest with the n-th largest.
+    def _matched(self, subjects: Ids, asked: Ids, kinds: Numbers) -> Twins:
+        """Twins with as much evidence in each role as a sample of asked terms of their kind.
 
-        A twin keeps only evidence that both have, so a random asked term would leave it less than
-        asked terms have. The size of a term is Σ ln(1 + triples) over the roles of the kind.
+        In each role, the twin with the n-th most triples keeps as many as the asked term with the
+        n-th most. So twins lose nothing if asked terms have as much as they have, and each keeps
+        its own mix of roles: to take what it shares with one asked term would leave it less.
         """
         e = self.evidence
-        starts = e.role_offsets[:-1][twins.asked]
-        numbers = e.role_offsets[1:][twins.asked] - starts
-        owners = np.repeat(np.arange(len(numbers)), numbers)
-        roles = e.roles[ranges(starts, numbers)]
-        orders = []
-        for terms in (twins.subjects, twins.asked):
-            sizes = np.log1p(_times_in_role(e, terms[owners], roles).astype(np.float64))
-            orders.append(np.lexsort((np.bincount(owners, sizes, len(numbers)), twins.kinds)))
-        asked = np.empty_like(twins.asked)
-        asked[orders[0]] = twins.asked[orders[1]]
-        return Twins(twins.subjects, asked, twins.kinds)
+        starts = e.role_offsets[:-1][asked]
+        numbers = e.role_offsets[1:][asked] - starts
+        owners, roles = np.repeat(np.arange(len(asked)), numbers), e.roles[ranges(starts, numbers)]
+
+        def matched(of_twins: Numbers, of_asked: Numbers) -> Numbers:
+            orders = [np.lexsort((one, roles, kinds[owners])) for one in (of_twins, of_asked)]
+            found = np.empty_like(of_asked)
+            found[orders[0]] = of_asked[orders[1]]
+            return found
+
+        triples = (e.times_in_role(terms[owners], roles) for terms in (subjects, asked))
+        classes = (_classes_in_role(e, terms[owners], roles) for terms in (subjects, asked))
+        offsets = np.append(np.int64(0), np.cumsum(numbers))
+        return Twins(subjects, kinds, offsets, roles, matched(*triples), matched(*classes))
 
     def stripped(self, evidence: Evidence, chosen: NDArray[np.bool_]) -> tuple[Queries, Numbers]:
-        """Some twins with as much evidence as their asked terms have, and the kind of each.
+        """Some twins with as much evidence as asked terms have, and the kind of each.
 
         A twin itself is a member of its contexts, with all its evidence. So they are placed again
         without it, if some evidence is set aside. Twins without contexts are left out.
@@ -262,29 +277,36 @@ class Kinds:
         without = np.where(is_whole, np.int32(-1), twins.subjects)
         vectors = evidence.mean_places(owners, contexts, sigma, len(had), without)
         usable = np.unique(owners)
-        queries = Queries(vectors[usable], twins.asked[usable], twins.subjects[usable])
-        return queries, twins.kinds[usable]
+        is_usable = np.bincount(usable, minlength=len(had)) > 0
+        return Queries(
+            vectors[usable], twins.subjects[usable], self._roles_kept(twins.rows(is_usable))
+        ), twins.kinds[usable]
+
+    def _roles_kept(self, twins: Twins) -> Roles:
+        """The roles that twins keep, and how often."""
+        owners = np.repeat(np.arange(len(twins.subjects)), np.diff(twins.offsets))
+        had = self.evidence.times_in_role(twins.subjects[owners], twins.roles)
+        return Roles.of(owners, twins.roles, np.minimum(had, twins.triples), len(twins.subjects))
 
     def _kept(self, e: Evidence, twins: Twins) -> tuple[Offsets, Ids, Floats]:
         """Positions of twins, and the contexts and σ that they keep of the evidence.
 
-        A twin keeps only roles of its asked term. In each role it keeps at most as many contexts,
-        and as many of clusters, as the asked term has triples, and at most as many of classes as
-        the asked term has.
+        In each role it keeps at most as many contexts, and as many of clusters, as it keeps
+        triples.
         """
         starts = e.contexts.offsets[:-1][twins.subjects]
         sizes = e.contexts.offsets[1:][twins.subjects] - starts
         at = ranges(starts, sizes)
         owners = np.repeat(np.arange(len(sizes)), sizes)
         contexts, sigma = e.contexts.columns[at], e.contexts.values[at]
-        roles = e.context_roles[contexts]
-        allowed = _times_in_role(e, twins.asked[owners], roles)
+        roles, number = e.context_roles[contexts], e.number_of_roles
+        of_twins = np.repeat(np.arange(len(sizes)), np.diff(twins.offsets))
+        entry = positions(owners * number + roles, of_twins * number + twins.roles)
+        allowed = np.append(twins.triples, 0)[entry]  # −1: not a role of its kind
         is_role = e.is_role[contexts]
         allowed[is_role & (allowed > 0)] = np.iinfo(np.int64).max
         of_class = e.is_of_class[contexts]
-        allowed[of_class] = _classes_in_role(
-            self.evidence, twins.asked[owners[of_class]], roles[of_class]
-        )
+        allowed[of_class] = np.append(twins.classes, 0)[entry[of_class]]
         # A role itself and coarse contexts do not take the place of a context.
         levels = e.is_coarse[contexts].astype(np.int64) + of_class
         columns = (levels, is_role, roles, owners)
@@ -313,15 +335,6 @@ def _role_set_keys(evidence: Evidence) -> NDArray[np.uint64]:
     codes = rng.integers(1 << 62, size=evidence.number_of_roles, dtype=np.uint64) << np.uint64(2)
     sums = np.append(np.uint64(0), np.cumsum(codes[evidence.roles], dtype=np.uint64))
     return sums[evidence.role_offsets[1:]] - sums[evidence.role_offsets[:-1]]
-
-
-def _times_in_role(evidence: Evidence, terms: Ids, roles: Ids) -> Numbers:
-    """In how many triples each term has the role beside it."""
-    number = evidence.number_of_roles
-    owners = np.repeat(np.arange(len(evidence.role_offsets) - 1), np.diff(evidence.role_offsets))
-    keys = owners * number + evidence.roles
-    at = positions(terms.astype(np.int64) * number + roles, keys)
-    return np.where(at >= 0, evidence.role_counts[at], 0)
 
 
 def _classes_in_role(evidence: Evidence, terms: Ids, roles: Ids) -> Numbers:

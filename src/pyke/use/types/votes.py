@@ -20,7 +20,7 @@ from pyke.core.parallel import parallel_for
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore, UsageError
 from pyke.use.neighbours.search import Neighbours, nearest_of_many
-from pyke.use.types.evidence import Evidence
+from pyke.use.types.evidence import Evidence, Roles
 
 MU = (1, 3, 5, 10, 15, 30, 50, 100)  # the values in the paper
 REFERENCE_MU = 10  # the value at which ties, top-1 and F1 of plain vectors are measured
@@ -140,11 +140,11 @@ class Queries:
     """Vectors to predict types for."""
 
     vectors: Floats
-    terms: Ids  # each query has the roles of this term …
-    own: Ids  # … and this typed subject does not vote on it; −1: all may
+    own: Ids  # the term of each query, which does not vote on it
+    roles: Roles
 
     def __len__(self) -> int:
-        return len(self.terms)
+        return len(self.own)
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Voters:
 
     def queries(self, terms: Ids) -> Queries:
         """Terms as queries: a typed subject does not vote on itself."""
-        return Queries(self.evidence.vectors[terms], terms, terms)
+        return Queries(self.evidence.vectors[terms], terms, self.evidence.roles_of(terms))
 
     def votes(self, queries: Queries, progress: Progress) -> tuple[ClassVotes, Neighbours]:
         """Votes of the μ nearest subjects of each query, and these neighbours."""
@@ -216,9 +216,10 @@ class Voters:
         e, neighbours = self.evidence, self.known.subjects[found.ids]
         overlaps = np.empty(found.ids.shape, np.float64)
 
+        known = (e.role_offsets, e.roles, e.role_sizes)
+
         def compare(begin: int, end: int) -> None:
-            own = (e.role_offsets, e.roles, e.role_sizes)
-            role_overlaps(*own, queries.terms, neighbours, begin, end, overlaps)
+            role_overlaps(*queries.roles, *known, neighbours, begin, end, overlaps)
 
         parallel_for(self.threads, len(queries), compare)
         return overlaps
