@@ -33,7 +33,7 @@ from pyke.graph.graph import Graph
 from pyke.graph.roles import states_type
 from pyke.pipeline import embed_graph
 from pyke.use import figures
-from pyke.use.types.kinds import Namespaces
+from pyke.use.types.namespaces import Namespaces
 from pyke.use.types.predict import predict_types
 from pyke.use.types.predictions import Predictions
 from pyke.use.types.votes import TypeTable

@@ -20,7 +20,16 @@ from pyke.config import Config
 from pyke.core.arrays import Floats, Ids, Matrix
 from pyke.errors import DataError, MissingLibrary, UsageError
 from pyke.evaluate import rivals
-from pyke.evaluate.rivals import METHODS, Job, Method, Predictor, _kernels, process, trained
+from pyke.evaluate.rivals import (
+    METHODS,
+    Job,
+    Method,
+    Predictor,
+    _kernels,
+    process,
+    sentences,
+    trained,
+)
 from pyke.evaluate.rivals.process import Request
 from pyke.graph.changes import remove_triples
 from pyke.graph.roles import states_type
@@ -380,17 +389,17 @@ def test_walks_follow_triples_from_every_entity_and_end_without_outgoing_triples
         )
     )
     triples = {tuple(map(str, triple)) for triple in work.triples.tolist()}
-    walks = list(trained.random_walks(work))
+    walks = list(sentences.random_walks(work))
     entities = {str(work.graph.terms.id(name)) for name in ("e:a", "e:b", "e:c", "e:d")}
-    assert sorted(walk[0] for walk in walks) == sorted([*entities] * trained.WALKS)
+    assert sorted(walk[0] for walk in walks) == sorted([*entities] * sentences.WALKS)
     for walk in walks:
         steps = [tuple(walk[at : at + 3]) for at in range(0, len(walk) - 1, 2)]
         assert set(steps) <= triples
-        assert len(steps) <= trained.DEPTH
-        assert len(steps) == trained.DEPTH or not [
+        assert len(steps) <= sentences.DEPTH
+        assert len(steps) == sentences.DEPTH or not [
             triple for triple in triples if triple[0] == walk[-1]
         ]
-    assert walks == list(trained.random_walks(work))
+    assert walks == list(sentences.random_walks(work))
     # Walks use both outgoing triples of b.
     b = str(work.graph.terms.id("e:b"))
     assert len({walk[1] for walk in walks if walk[0] == b}) == 2

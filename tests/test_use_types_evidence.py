@@ -234,7 +234,10 @@ def evidence_with(places: Floats, members: Floats, masses: Floats) -> Evidence:
 )
 @many(60)
 def test_a_term_can_be_left_out_of_its_own_contexts(sigma: dict[tuple[int, int], float]) -> None:
-    """The mean of the other members of all contexts; context 5 has too many to leave one out."""
+    """The mean of the other members of all contexts; context 5 has too many to leave one out.
+
+    What the mean weighs by, here twice σ, does not change what the term had in its contexts.
+    """
     vectors = np.random.default_rng(1).normal(size=(9, 2)).astype(np.float32)
     places, masses = np.zeros((6, 2), np.float32), np.zeros(6, np.float32)
     for (x, c), weight in sigma.items():
@@ -246,7 +249,7 @@ def test_a_term_can_be_left_out_of_its_own_contexts(sigma: dict[tuple[int, int],
     owners, contexts = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
     weights = np.array([sigma[row] for row in rows], np.float32)
     found = evidence_with(places, vectors, masses).mean_places(
-        owners, contexts.astype(np.int32), weights, 9, np.arange(9, dtype=np.int32)
+        owners, contexts.astype(np.int32), 2 * weights, 9, (np.arange(9, dtype=np.int32), weights)
     )
     for x in {x for x, _ in rows}:
         total, mass = np.zeros(2), 0.0

@@ -33,8 +33,10 @@ from pyke.graph.graph import Graph
 from pyke.graph.roles import SUBJECT, Numbers
 from pyke.pipeline import embed_graph
 from pyke.use.types import kinds as module
+from pyke.use.types import namespaces
 from pyke.use.types.evidence import Evidence, find_evidence
-from pyke.use.types.kinds import MIN_ALIKE, Kinds, Namespaces, Status
+from pyke.use.types.kinds import MIN_ALIKE, Kinds, Status
+from pyke.use.types.namespaces import Namespaces
 from pyke.use.types.predict import predict_types
 from pyke.use.types.predictions import Predictions, namespace
 from pyke.use.types.votes import Queries, TypeTable, Voters
@@ -52,12 +54,13 @@ class Watched(Evidence):
         contexts: Ids,
         sigma: Floats,
         number: int,
-        without: Ids | None = None,
+        without: tuple[Ids, Floats] | None = None,
     ) -> Floats:
         kept: list[list[int]] = [[] for _ in range(number)]
         for owner, context in zip(owners.tolist(), contexts.tolist(), strict=True):
             kept[owner].append(context)
         object.__setattr__(self, "kept", kept)
+        object.__setattr__(self, "sigma", sigma)
         return super().mean_places(owners, contexts, sigma, number, without)
 
 
@@ -120,7 +123,7 @@ def test_terms_have_the_same_namespace_if_their_texts_say_so(names: list[str]) -
     graph = Graph(**{**vars(graph), "terms": type(graph.terms).of(names)})
     nothing = np.zeros(0, np.int32)
     for smallest, of_host in ((0, False), (10, True)):
-        with patch.object(module, "SMALL_NAMESPACE", smallest):
+        with patch.object(namespaces, "SMALL_NAMESPACE", smallest):
             found = Namespaces(graph, nothing, nothing, 1).of_terms.tolist()
         for one, first in zip(names, found, strict=True):
             for other, second in zip(names, found, strict=True):
@@ -467,6 +470,32 @@ def test_each_twin_keeps_what_the_asked_term_of_the_same_rank_has() -> None:
     for at, subject in enumerate(twins.subjects.tolist()):
         n = int(graph.terms[subject].removeprefix("http://e/s"))
         assert sorted(twins.triples[slice(*twins.offsets[at : at + 2])]) == sorted((n + 1, 12 - n))
+
+
+def test_a_twin_has_the_similarities_of_a_term_with_as_few_triples() -> None:
+    """The asked terms lack a role of the twins, and have the same contexts in the other one."""
+    lines = [
+        f"<http://e/{kind}{n}> <http://e/uses> <http://e/tool{(n + step) % 5}> .\n"
+        for kind in "st"
+        for n in range(12)
+        for step in (0, 1)
+    ]
+    lines += [f"<http://e/s{n}> <http://e/likes> <http://e/p{n % 3}> .\n" for n in range(12)]
+    lines += [f"<http://e/s{n}> {TYPE} <http://e/C{n % 2}> .\n" for n in range(12)]
+    graph = graph_of("".join(lines))
+    kinds = kinds_of(graph, [f"http://e/t{n}" for n in range(12)])
+    stripped(kinds)
+    found = iter(vars(kinds.evidence)["sigma"].tolist())
+    e = kinds.evidence
+    for kept, twin in zip(kept_by(e), kinds.twins.subjects.tolist(), strict=True):
+        asked = graph.terms.find(graph.terms[twin].replace("/s", "/t"))
+        row = slice(*e.contexts.offsets[asked : asked + 2])
+        own = zip(e.contexts.columns[row].tolist(), e.contexts.values[row].tolist(), strict=True)
+        expected = {c: value for c, value in own if not e.is_coarse[c]}
+        for context in kept:
+            value = next(found)
+            if not e.is_coarse[context]:
+                assert value == pytest.approx(expected[context], rel=1e-5)
 
 
 def test_subjects_that_differ_in_few_roles_are_the_twins_of_a_term_with_many_roles() -> None:

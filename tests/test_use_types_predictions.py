@@ -25,7 +25,8 @@ from pyke.errors import MissingLibrary, OutputExists, UsageError, WriteError
 from pyke.graph.terms import Terms, Texts
 from pyke.use.types.calibration import Calibration, Measured
 from pyke.use.types.evidence import find_evidence
-from pyke.use.types.kinds import Kinds, Namespaces
+from pyke.use.types.kinds import Kinds
+from pyke.use.types.namespaces import Namespaces
 from pyke.use.types.predictions import Prediction, Predictions, check_selection
 from pyke.use.types.write import VOCABULARY, check_target
 

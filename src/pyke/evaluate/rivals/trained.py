@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pyke.core.arrays import Floats
 from pyke.errors import NothingToScore
 from pyke.evaluate.rivals.registry import Job, Method
+from pyke.evaluate.rivals.sentences import DEPTH, WALKS, random_walks, triple_sentences
 from pyke.evaluate.type_prediction import score
 from pyke.use.types.held_out import split
 from pyke.use.types.votes import REFERENCE_MU
@@ -46,7 +47,6 @@ LINK_GRID: tuple[dict[str, Any], ...] = (
 # about as low as random vectors after 50 epochs.
 SMALL: dict[str, Any] = {"entity_initializer": "xavier_uniform"}
 
-WALKS, DEPTH = 10, 4  # of RDF2Vec: walks per entity, steps per walk
 SENTENCES = 10**6  # that skip-grams read at least, if MAX_PASSES allow it
 PASSES, MAX_PASSES, MORE_PASSES = 10, 200, 4
 WORDS = 10**8  # that they read at most, if MIN_PASSES allow it: a few minutes
@@ -297,37 +297,6 @@ class _Run:
 # --------------------------------------------------------------------------------------------------
 # Skip-grams
 # --------------------------------------------------------------------------------------------------
-
-
-def triple_sentences(job: Job) -> list[list[str]]:
-    """Triples as sentences of three words."""
-    return [[str(word) for word in triple] for triple in job.triples.tolist()]
-
-
-def random_walks(job: Job) -> list[list[str]]:
-    """Random walks from all entities as sentences: entity, predicate, entity, …
-
-    A walk ends early at an entity without outgoing triples.
-    """
-    return list(_walks(job))
-
-
-def _walks(job: Job) -> Iterator[list[str]]:
-    triples, terms = job.triples, len(job.graph.terms)
-    triples = triples[np.argsort(triples[:, 0], kind="stable")]
-    first = np.searchsorted(triples[:, 0], np.arange(terms + 1))
-    entities = np.unique(triples[:, [0, 2]])
-    generator = np.random.default_rng(job.config.seed)
-    for _ in range(WALKS):
-        walks = np.full((len(entities), 2 * DEPTH + 1), -1, np.int64)
-        walks[:, 0] = entities
-        for step in range(DEPTH):
-            here = walks[:, 2 * step]
-            degrees = np.where(here >= 0, first[here + 1] - first[here], 0)
-            active = np.flatnonzero(degrees)
-            taken = triples[first[here[active]] + generator.integers(0, degrees[active])]
-            walks[active, 2 * step + 1], walks[active, 2 * step + 2] = taken[:, 1], taken[:, 2]
-        yield from ([str(word) for word in walk if word >= 0] for walk in walks.tolist())
 
 
 def passes(sentences: list[list[str]]) -> int:

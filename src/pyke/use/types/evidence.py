@@ -31,6 +31,7 @@ from pyke.simulation.anneal import place_at_weighted_mean
 from pyke.springs.contexts import context_roles, context_similarities
 from pyke.springs.events import join
 from pyke.springs.groups import (
+    WEIGHT,
     class_roles,
     class_similarities,
     group_roles,
@@ -96,6 +97,11 @@ class Evidence:
         """Which contexts stand for a role and a class."""
         return np.arange(len(self.context_roles)) >= self.first_class
 
+    def weights_of(self, contexts: Ids) -> Floats:
+        """The weight of the similarities of each context, by which its PPMI is multiplied."""
+        weights = np.array([1, WEIGHT, WEIGHT * CLASS_WEIGHT], np.float32)
+        return weights[(contexts >= self.first_coarse) + 1 * (contexts >= self.first_class)]
+
     @cached_property
     def role_sizes(self) -> NDArray[np.float64]:
         """ln(1 + triples) for each entry of `roles`."""
@@ -157,13 +163,13 @@ class Evidence:
         contexts: Ids,
         sigma: Floats,
         number: int,
-        without: Ids | None = None,
+        without: tuple[Ids, Floats] | None = None,
     ) -> Floats:
         """Weighted mean of the places of some contexts for each of `number` owners.
 
         `owners` is ascending. Owners without contexts get zeros. `without` has a term for each
-        owner, or −1: it does not count among the members of the contexts, unless it is the only
-        one. With many members, it hardly does anyway.
+        owner, or −1, and its σ in each context: it does not count among the members of the
+        contexts, unless it is the only one. With many members, it hardly does anyway.
         """
         found = np.zeros((number, self.places.shape[1]), np.float32)
         borders = np.searchsorted(owners, np.arange(0, number + TERMS_AT_ONCE, TERMS_AT_ONCE))
@@ -174,8 +180,8 @@ class Evidence:
             starts = np.flatnonzero(np.diff(owners[begin:end], prepend=-1))
             places = weights * self.places[contexts[begin:end]]
             if without is not None:
-                terms = without[owners[begin:end], None]
-                part = weights / self.masses[contexts[begin:end], None]
+                terms = without[0][owners[begin:end], None]
+                part = without[1][begin:end, None] / self.masses[contexts[begin:end], None]
                 part = np.where((terms >= 0) & (part < 1 - ROUNDING), part, 0) * weights
                 places -= part * self.members[terms[:, 0]]
                 weights = weights - part

@@ -22,18 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyke.core.arrays import Floats, Ids, Offsets, positions, ranges
-from pyke.core.parallel import parallel_for
-from pyke.graph.graph import Graph
 from pyke.graph.roles import OBJECT, SUBJECT, Numbers
 from pyke.use.types.evidence import Evidence, Roles
+from pyke.use.types.namespaces import Namespaces
 from pyke.use.types.votes import Queries
 
-TWINS = 20_000  # to measure in total
+TWINS = 60_000  # to measure in total; with fewer, rare classes of wordnet30 are stated too low
 MIN_TWINS = 50  # of each kind, if there are as many, until TWINS is reached
 MIN_ALIKE = 5  # typed subjects that a kind needs to be measured
 CANDIDATES = 1 << 18  # typed subjects to choose twins from
-SMALL_NAMESPACE = 10  # entities
-MIN_TYPED_SHARE = 0.1  # of the entities of a namespace or host
 
 
 class Status(IntEnum):
@@ -53,51 +50,6 @@ class NotMeasured:
     roles: tuple[tuple[int, bool], ...]  # predicate, and whether the terms are its subjects …
     in_new_namespace: bool  # … or hardly any entity of the namespace of the example has a type
     of_host: bool  # … or of its host
-
-
-class Namespaces:
-    """Namespaces of the entities of a graph, and whether their entities are typed at all.
-
-    A namespace with few entities says little, so its host counts instead. `of_terms` has the number
-    of the namespace or host of each term.
-    """
-
-    def __init__(self, graph: Graph, typed: Ids, asked: Ids, threads: int) -> None:
-        from pyke.use.types._kernels import namespace_hashes  # loads Numba
-
-        terms = len(graph.terms)
-        hashes = np.empty((2, terms), np.uint64)
-        parallel_for(
-            threads,
-            terms,
-            lambda begin, end: namespace_hashes(
-                graph.terms.blob, graph.terms.offsets, begin, end, hashes[0], hashes[1]
-            ),
-        )
-        entities = np.union1d(typed, asked)
-        spaces, sizes, is_typed = _groups_of(hashes[0], entities, typed)
-        hosts, _, is_typed_host = _groups_of(hashes[1], entities, typed)
-        self._is_small: NDArray[np.bool_] = (sizes < SMALL_NAMESPACE)[spaces]
-        self._is_new = ~np.where(self._is_small, is_typed_host[hosts], is_typed[spaces])
-        self.of_terms: Numbers = np.where(self._is_small, terms + hosts, spaces)
-
-    def are_small(self, terms: Ids) -> NDArray[np.bool_]:
-        """Which terms are in a namespace with few entities."""
-        return self._is_small[terms]
-
-    def are_new(self, terms: Ids) -> NDArray[np.bool_]:
-        """Which terms are in a namespace, or of a host, where hardly any entity is typed."""
-        return self._is_new[terms]
-
-
-def _groups_of(
-    hashes: NDArray[np.uint64], entities: Ids, typed: Ids
-) -> tuple[Numbers, Numbers, NDArray[np.bool_]]:
-    """The group of each term, its number of entities, and whether enough of them are typed."""
-    groups: Numbers = np.unique(hashes, return_inverse=True)[1]
-    sizes = np.bincount(groups[entities], minlength=len(groups))
-    known = np.bincount(groups[typed], minlength=len(groups))
-    return groups, sizes, (known > 0) & (known >= MIN_TYPED_SHARE * sizes)
 
 
 @dataclass(frozen=True)
@@ -271,22 +223,39 @@ class Kinds:
         """
         twins = self.twins.rows(chosen)
         owners, contexts, sigma = self._kept(evidence, twins)
+        of_few = sigma + evidence.weights_of(contexts) * self._lost(twins)[owners]
         offsets = evidence.contexts.offsets
         had = offsets[1:][twins.subjects] - offsets[:-1][twins.subjects]
         is_whole = np.bincount(owners, minlength=len(had)) == had
-        without = np.where(is_whole, np.int32(-1), twins.subjects)
-        vectors = evidence.mean_places(owners, contexts, sigma, len(had), without)
+        without = np.where(is_whole, np.int32(-1), twins.subjects), sigma
+        vectors = evidence.mean_places(owners, contexts, of_few, len(had), without)
         usable = np.unique(owners)
         is_usable = np.bincount(usable, minlength=len(had)) > 0
         return Queries(
             vectors[usable], twins.subjects[usable], self._roles_kept(twins.rows(is_usable))
         ), twins.kinds[usable]
 
+    def _lost(self, twins: Twins) -> Floats:
+        """ln(triples that each twin has / triples that it keeps).
+
+        σ is higher by this for a term with fewer triples: its PPMI is relative to all its triples.
+        """
+        e, (owners, kept) = self.evidence, self._triples_kept(twins)
+        totals = np.append(0, np.cumsum(e.role_counts))[e.role_offsets]
+        had = np.diff(totals)[twins.subjects]
+        left = np.bincount(owners, kept, len(twins.subjects))
+        return np.log(had / np.where(left > 0, left, had)).astype(np.float32)
+
     def _roles_kept(self, twins: Twins) -> Roles:
         """The roles that twins keep, and how often."""
+        owners, kept = self._triples_kept(twins)
+        return Roles.of(owners, twins.roles, kept, len(twins.subjects))
+
+    def _triples_kept(self, twins: Twins) -> tuple[Numbers, Numbers]:
+        """The twin of each role, and the triples that it keeps in this role."""
         owners = np.repeat(np.arange(len(twins.subjects)), np.diff(twins.offsets))
         had = self.evidence.times_in_role(twins.subjects[owners], twins.roles)
-        return Roles.of(owners, twins.roles, np.minimum(had, twins.triples), len(twins.subjects))
+        return owners, np.minimum(had, twins.triples)
 
     def _kept(self, e: Evidence, twins: Twins) -> tuple[Offsets, Ids, Floats]:
         """Positions of twins, and the contexts and σ that they keep of the evidence.

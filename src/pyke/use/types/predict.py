@@ -15,7 +15,8 @@ from pyke.embedding.embedding import Embedding
 from pyke.graph.graph import Graph
 from pyke.use.types.calibration import Calibration, calibrate
 from pyke.use.types.folds import Folds
-from pyke.use.types.kinds import Kinds, Namespaces, Status
+from pyke.use.types.kinds import Kinds, Status
+from pyke.use.types.namespaces import Namespaces
 from pyke.use.types.predictions import Predictions, check_selection
 from pyke.use.types.votes import TypeTable, Voters, require_classes, usable_mu
 
