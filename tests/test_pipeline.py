@@ -36,10 +36,10 @@ from pyke.errors import (
 from pyke.graph.graph import Graph
 from pyke.pipeline import Run, budget, checkpoints, embed_to, make_plan, plan, read_census, refusal
 from pyke.pipeline import embed as pipeline_embed
-from pyke.pipeline.budget import Holding
+from pyke.pipeline.budget import Holding, Sizes
 from pyke.read.find import find_documents
 from pyke.simulation import anneal
-from pyke.simulation.layouts import LAYOUTS
+from pyke.simulation.layouts import LAYOUTS, ROWS, Layout
 from pyke.springs import strongest
 
 
@@ -206,7 +206,7 @@ def test_forged_clusters_of_a_checkpoint_are_ignored(
 def test_a_plan_with_clusters_estimates_the_counts(
     graph: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "_probe", lambda *_: (1e-8, 1e-8))
+    monkeypatch.setattr(plan, "_probe", lambda *_: plan.Speed(1e-8, 1e-8, 100))
     made, plain = make_plan(graph, Config(clusters=20)), make_plan(graph, Config(clusters=0))
     embedding = pyke.embed(graph, clusters=20)
     assert made.sizes.particles == pytest.approx(embedding.manifest["particles"], rel=0.1)
@@ -593,7 +593,7 @@ def test_a_plan_has_the_counts_of_the_run(graph: Path) -> None:
 def test_a_plan_measures_how_fast_rows_are_gathered(
     graph: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "_probe", lambda *_: (1.0, 3.0))  # per row, per particle
+    monkeypatch.setattr(plan, "_probe", lambda *_: plan.Speed(1.0, 3.0, 10**9))  # per row, particle
     slow = make_plan(graph, Config(threads=2))
     rows = slow.sizes.springs + slow.sizes.particles * Config().repellers
     simulation = next(stage for stage in slow.stages if stage.name == "simulation")
@@ -601,6 +601,18 @@ def test_a_plan_measures_how_fast_rows_are_gathered(
     assert simulation.cpu_seconds == pytest.approx(expected)
     assert simulation.seconds == pytest.approx(simulation.cpu_seconds / 2)
     assert slow.cpu_seconds > sum(stage.cpu_seconds for stage in slow.stages)
+
+
+def test_a_row_of_a_graph_that_is_larger_than_the_measured_one_takes_longer() -> None:
+    sizes, config = Sizes(particles=400, springs=2000), Config(threads=1)
+
+    def seconds(measured: int, layout: Layout) -> float:
+        return plan._simulation_seconds(sizes, config, plan.Speed(1, 0, measured), layout, 0)[1]
+
+    for layout, further in ((ROWS, 0.065), (LAYOUTS[1], 0.17)):
+        once = seconds(400, layout)
+        assert seconds(100, layout) == pytest.approx(once * (1 + 2 * further))
+        assert seconds(800, layout) == once, "a smaller graph is not faster"
 
 
 @pytest.mark.parametrize("changes", [{}, {"updates": "alternating"}, {"init": "svd"}], ids=str)

@@ -6,6 +6,8 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import log2
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +37,10 @@ from pyke.simulation.layouts import Layout
 SAMPLE_BYTES = 1_000_000_000  # of text
 PROBE_PARTICLES = 2_500_000  # at most, of a sample that a few iterations are measured on
 PROBE_ITERATIONS = 3  # of which the first does not count
-# CPU seconds to gather a row and to place a particle at the start, if they are not measured
-ROW_SECONDS, START_SECONDS = 1 / 40e6, 5e-7
+# A row of a larger array takes longer: so much more with each doubling of the particles. LUBM(500),
+# ten times as large as what is measured, took 1.22 times as long per complete row. A quarter of a
+# row is one line of the cache, so that finding its address counts for more: LUBM(1000), 1.75 times.
+FURTHER_AWAY, QUARTERS_FURTHER_AWAY = 0.065, 0.17
 PROGRAM_SECONDS = 1.0  # CPU seconds to load the program and its kernels
 WRITTEN_PER_SECOND = 400e6  # bytes of the output
 WRITTEN_PER_CPU_SECOND = 1e9  # bytes, mostly for checksums
@@ -45,6 +49,17 @@ QUARTERS_FACTOR = 1.8  # an iteration on quarters, compared with one on complete
 DICTIONARY_FACTOR, TRIPLES_FACTOR, SPRINGS_FACTOR = 0.6, 0.25, 1.5
 TRANSFERS = 3  # of each quarter on disk in an iteration: read twice, written once
 SCRATCH_PER_SECOND, SCRATCH_PER_CPU_SECOND = 1e9, 2e9  # bytes
+
+
+class Speed(NamedTuple):
+    """CPU seconds to gather a row and to place a particle at the start, of so many particles."""
+
+    row_seconds: float
+    start_seconds: float
+    particles: int
+
+
+USUAL_SPEED = Speed(1 / 40e6, 5e-7, PROBE_PARTICLES)  # if it is not measured
 
 
 @dataclass(frozen=True)
@@ -124,7 +139,7 @@ def make_plan(
             seconds + stage.seconds * total / read,
             cpu_seconds + stage.cpu_seconds * total / read,
         )
-    speed = speed or (ROW_SECONDS, START_SECONDS)
+    speed = speed or USUAL_SPEED
     layout, scratch = holding_of(sizes, config).layout, scratch_bytes(sizes, config)
     if spilling.is_spilled(sizes, config):
         layout, scratch = spilling.layout_of(sizes, config), spilling.scratch_bytes(sizes, config)
@@ -135,7 +150,7 @@ def make_plan(
     return _plan(sizes, config, times, read / total)
 
 
-def _sample(run: Run) -> tuple[Run, int, tuple[float, float] | None]:
+def _sample(run: Run) -> tuple[Run, int, Speed | None]:
     """The run after it counted its share of the input, the bytes that it read, and `_probe`."""
     graph = run.read()
     clusters = find_clusters(graph, run.stages) if run.config.clusters else NO_CLUSTERS
@@ -188,11 +203,8 @@ class _Clock(Progress):
         self.times.append(time.process_time())
 
 
-def _probe(springs: Matrix, repellers: Repellers, config: Config) -> tuple[float, float] | None:
-    """CPU seconds per row that the simulation gathers, and per particle at its start.
-
-    They are measured in a few iterations.
-    """
+def _probe(springs: Matrix, repellers: Repellers, config: Config) -> Speed | None:
+    """The speed of the simulation, measured in a few iterations."""
     clock = _Clock()
     settings = replace(
         config, init="normal", updates="simultaneous", repel_above=0.0, epsilon=0.0,
@@ -206,7 +218,8 @@ def _probe(springs: Matrix, repellers: Repellers, config: Config) -> tuple[float
     first, last = clock.times[0], clock.times[-1]
     iteration = (last - first) / (len(clock.times) - 1)
     rows = len(springs.columns) + int(repellers.counts.sum())
-    return iteration / max(1, rows), max(0.0, first - began - iteration) / springs.rows
+    start = max(0.0, first - began - iteration)
+    return Speed(iteration / max(1, rows), start / springs.rows, springs.rows)
 
 
 def _plan(
@@ -232,15 +245,19 @@ def _plan(
 
 
 def _simulation_seconds(
-    sizes: Sizes, config: Config, speed: tuple[float, float], layout: Layout, scratch: int
+    sizes: Sizes, config: Config, speed: Speed, layout: Layout, scratch: int
 ) -> tuple[float, float]:
     """Seconds and CPU seconds: the start, rows that are gathered, and scratch files."""
-    row_seconds, start_seconds = speed
+    doublings = max(0.0, log2(max(1, sizes.particles) / max(1, speed.particles)))
+    factor, further = (
+        (QUARTERS_FACTOR, QUARTERS_FURTHER_AWAY) if layout.quarters else (1.0, FURTHER_AWAY)
+    )
+    row_seconds = speed.row_seconds * factor * (1 + further * doublings)
     simulations = 2 if config.clusters else 1
     rounds = simulations * (planned_iterations(config) + start_sweeps(config))
     rows = sizes.springs + sizes.particles * config.repellers
-    gathered = rounds * rows * row_seconds * (QUARTERS_FACTOR if layout.quarters else 1)
-    gathered += simulations * sizes.particles * start_seconds
+    gathered = rounds * rows * row_seconds
+    gathered += simulations * sizes.particles * speed.start_seconds
     moved = rounds * TRANSFERS * scratch
     return (
         gathered / config.threads + moved / SCRATCH_PER_SECOND,
