@@ -603,13 +603,13 @@ def test_a_plan_measures_how_fast_rows_are_gathered(
     assert slow.cpu_seconds > sum(stage.cpu_seconds for stage in slow.stages)
 
 
-def test_a_row_of_a_graph_that_is_larger_than_the_measured_one_takes_longer() -> None:
+def test_a_complete_row_of_a_graph_larger_than_the_measured_one_takes_longer() -> None:
     sizes, config = Sizes(particles=400, springs=2000), Config(threads=1)
 
     def seconds(measured: int, layout: Layout) -> float:
         return plan._simulation_seconds(sizes, config, plan.Speed(1, 0, measured), layout, 0)[1]
 
-    for layout, further in ((ROWS, 0.065), (LAYOUTS[1], 0.17)):
+    for layout, further in ((ROWS, 0.065), (LAYOUTS[1], 0.0)):
         once = seconds(400, layout)
         assert seconds(100, layout) == pytest.approx(once * (1 + 2 * further))
         assert seconds(800, layout) == once, "a smaller graph is not faster"

@@ -38,9 +38,8 @@ SAMPLE_BYTES = 1_000_000_000  # of text
 PROBE_PARTICLES = 2_500_000  # at most, of a sample that a few iterations are measured on
 PROBE_ITERATIONS = 3  # of which the first does not count
 # A row of a larger array takes longer: so much more with each doubling of the particles. LUBM(500),
-# ten times as large as what is measured, took 1.22 times as long per complete row. A quarter of a
-# row is one line of the cache, so that finding its address counts for more: LUBM(1000), 1.75 times.
-FURTHER_AWAY, QUARTERS_FURTHER_AWAY = 0.065, 0.17
+# ten times as large as what is measured, took 1.22 times as long per row. Quarters did not.
+FURTHER_AWAY = 0.065
 PROGRAM_SECONDS = 1.0  # CPU seconds to load the program and its kernels
 WRITTEN_PER_SECOND = 400e6  # bytes of the output
 WRITTEN_PER_CPU_SECOND = 1e9  # bytes, mostly for checksums
@@ -249,14 +248,11 @@ def _simulation_seconds(
 ) -> tuple[float, float]:
     """Seconds and CPU seconds: the start, rows that are gathered, and scratch files."""
     doublings = max(0.0, log2(max(1, sizes.particles) / max(1, speed.particles)))
-    factor, further = (
-        (QUARTERS_FACTOR, QUARTERS_FURTHER_AWAY) if layout.quarters else (1.0, FURTHER_AWAY)
-    )
-    row_seconds = speed.row_seconds * factor * (1 + further * doublings)
+    factor = QUARTERS_FACTOR if layout.quarters else 1 + FURTHER_AWAY * doublings
     simulations = 2 if config.clusters else 1
     rounds = simulations * (planned_iterations(config) + start_sweeps(config))
     rows = sizes.springs + sizes.particles * config.repellers
-    gathered = rounds * rows * row_seconds
+    gathered = rounds * rows * speed.row_seconds * factor
     gathered += simulations * sizes.particles * speed.start_seconds
     moved = rounds * TRANSFERS * scratch
     return (
