@@ -287,9 +287,9 @@ def _stored_rows(path: Path, settings: dict[str, Any]) -> dict[str, Row]:
         raise OutputExists(
             f"{path} exists, but is not a comparison. Pass `force=True` to replace it."
         ) from None
-    if before != settings:
-        keys = {*before, *settings}
-        changed = sorted(key for key in keys if before.get(key) != settings.get(key))
+    keys = {*before, *settings}
+    changed = sorted(key for key in keys if before.get(key) != settings.get(key))
+    if changed:
         raise OutputExists(
             f"{path} has a comparison with other settings ({', '.join(changed)}). "
             "Name another report, or pass `force=True` to replace it."

@@ -154,7 +154,7 @@ def measure_in_graph(
     """Score vectors of any method, one for each term of the graph that has these types."""
     table = TypeTable.of(types)
     require_classes(table)
-    progress.stage("types", len(table), "subjects")
+    progress.stage("types", min(len(table), measures.most or len(table)), "subjects")
     predicted = score(
         vectors,
         table,
@@ -176,7 +176,8 @@ def measure_held_out(
     vectors: Floats, parts: Split, measures: Measures, progress: Progress
 ) -> Evaluation:
     """Score vectors of the graph without the withheld types."""
-    progress.stage("types", len(parts.asked), "subjects")
+    asked = len(parts.asked)
+    progress.stage("types", min(asked, measures.most or asked), "subjects")
     predicted = score(
         vectors,
         parts.known,

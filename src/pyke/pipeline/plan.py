@@ -38,7 +38,8 @@ SAMPLE_BYTES = 1_000_000_000  # of text
 PROBE_PARTICLES = 2_500_000  # at most, of a sample that a few iterations are measured on
 PROBE_ITERATIONS = 3  # of which the first does not count
 # A row of a larger array takes longer: so much more with each doubling of the particles. LUBM(500),
-# ten times as large as what is measured, took 1.22 times as long per row. Quarters did not.
+# ten times as large as what is measured, took 1.22 times as long per row. Quarters of LUBM(200) and
+# LUBM(500) did not; those of LUBM(1000) in memory did (1.5 times), which is not planned.
 FURTHER_AWAY = 0.065
 PROGRAM_SECONDS = 1.0  # CPU seconds to load the program and its kernels
 WRITTEN_PER_SECOND = 400e6  # bytes of the output
@@ -51,7 +52,7 @@ SCRATCH_PER_SECOND, SCRATCH_PER_CPU_SECOND = 1e9, 2e9  # bytes
 
 
 class Speed(NamedTuple):
-    """CPU seconds to gather a row and to place a particle at the start, of so many particles."""
+    """CPU seconds to gather a row and to place a particle at the start, of this many particles."""
 
     row_seconds: float
     start_seconds: float

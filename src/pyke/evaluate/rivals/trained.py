@@ -49,7 +49,7 @@ SMALL: dict[str, Any] = {"entity_initializer": "xavier_uniform"}
 
 SENTENCES = 10**6  # that skip-grams read at least, if MAX_PASSES allow it
 PASSES, MAX_PASSES, MORE_PASSES = 10, 200, 4
-WORDS = 10**8  # that they read at most, if MIN_PASSES allow it: a few minutes
+WORDS = 10**8  # that they read at most before MORE_PASSES, if MIN_PASSES allow it: some minutes
 MIN_PASSES = 2
 SAMPLES = (0.0, 0.001)  # 0 keeps frequent words; gensim drops some of them by default
 
@@ -373,6 +373,9 @@ TRAINED = {
 }
 
 SETTINGS = {
+    "optimizer": "SparseAdam",
+    "words": WORDS,
+    "validation_subjects": VALIDATION_SUBJECTS,
     "negatives": NEGATIVES,
     "max_batch": MAX_BATCH,
     "epochs": EPOCHS,

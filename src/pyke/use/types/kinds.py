@@ -5,8 +5,8 @@ of skos:exactMatch is another population than the subjects of a graph. So confid
 typed subjects that look like the asked terms:
 
 - Two terms are of the same **kind** if they have the same roles and if their namespaces are alike.
-- A **twin** of an asked term is a typed subject with all of its roles. Everything else that is
-  known about the twin is set aside, so the two look alike.
+- A **twin** of a kind is a typed subject with all of its roles, or nearly all. It keeps only these
+  roles, and as many triples in each as the asked terms have.
 
 A kind without twins is not measured.
 """
@@ -31,6 +31,7 @@ TWINS = 60_000  # to measure in total; with fewer, rare classes of wordnet30 are
 MIN_TWINS = 50  # of each kind, if there are as many, until TWINS is reached
 MIN_ALIKE = 5  # typed subjects that a kind needs to be measured
 CANDIDATES = 1 << 18  # typed subjects to choose twins from
+MIN_SIMILARITY = 0.01  # of a twin that loses triples
 
 
 class Status(IntEnum):
@@ -63,7 +64,8 @@ class Twins:
     kinds: Numbers
     offsets: Offsets
     roles: Ids
-    triples: Numbers  # that it keeps in each role, if it has as many
+    had: Numbers  # triples of the subject in each role
+    triples: Numbers  # that it keeps of them
     classes: Numbers  # contexts of classes that it keeps in each role, if it has as many
 
     def rows(self, chosen: NDArray[np.bool_]) -> Twins:
@@ -71,9 +73,15 @@ class Twins:
         at = np.flatnonzero(chosen)
         numbers = np.diff(self.offsets)[at]
         entries = ranges(self.offsets[:-1][at], numbers)
-        columns = (self.roles[entries], self.triples[entries], self.classes[entries])
-        offsets = np.append(np.int64(0), np.cumsum(numbers))
-        return Twins(self.subjects[at], self.kinds[at], offsets, *columns)
+        return Twins(
+            self.subjects[at],
+            self.kinds[at],
+            np.append(np.int64(0), np.cumsum(numbers)),
+            self.roles[entries],
+            self.had[entries],
+            self.triples[entries],
+            self.classes[entries],
+        )
 
 
 class Kinds:
@@ -205,15 +213,17 @@ class Kinds:
         owners, roles = np.repeat(np.arange(len(asked)), numbers), e.roles[ranges(starts, numbers)]
 
         def matched(of_twins: Numbers, of_asked: Numbers) -> Numbers:
-            orders = [np.lexsort((one, roles, kinds[owners])) for one in (of_twins, of_asked)]
+            ties = self._rng.random(len(roles))  # the most alike twins come first
+            orders = [np.lexsort((ties, one, roles, kinds[owners])) for one in (of_twins, of_asked)]
             found = np.empty_like(of_asked)
             found[orders[0]] = of_asked[orders[1]]
-            return found
+            return np.minimum(found, of_twins)
 
-        triples = (e.times_in_role(terms[owners], roles) for terms in (subjects, asked))
+        had, triples = (e.times_in_role(terms[owners], roles) for terms in (subjects, asked))
         classes = (_classes_in_role(e, terms[owners], roles) for terms in (subjects, asked))
         offsets = np.append(np.int64(0), np.cumsum(numbers))
-        return Twins(subjects, kinds, offsets, roles, matched(*triples), matched(*classes))
+        kept = matched(had, triples), matched(*classes)
+        return Twins(subjects, kinds, offsets, roles, had, *kept)
 
     def stripped(self, evidence: Evidence, chosen: NDArray[np.bool_]) -> tuple[Queries, Numbers]:
         """Some twins with as much evidence as asked terms have, and the kind of each.
@@ -223,7 +233,7 @@ class Kinds:
         """
         twins = self.twins.rows(chosen)
         owners, contexts, sigma = self._kept(evidence, twins)
-        of_few = sigma + evidence.weights_of(contexts) * self._lost(twins)[owners]
+        of_few = self._similarities(evidence, twins, owners, contexts, sigma)
         offsets = evidence.contexts.offsets
         had = offsets[1:][twins.subjects] - offsets[:-1][twins.subjects]
         is_whole = np.bincount(owners, minlength=len(had)) == had
@@ -235,42 +245,47 @@ class Kinds:
             vectors[usable], twins.subjects[usable], self._roles_kept(twins.rows(is_usable))
         ), twins.kinds[usable]
 
-    def _lost(self, twins: Twins) -> Floats:
-        """ln(triples that each twin has / triples that it keeps).
+    def _similarities(
+        self, e: Evidence, twins: Twins, owners: Offsets, contexts: Ids, sigma: Floats
+    ) -> Floats:
+        """σ of twins, if they had only the triples that they keep.
 
-        σ is higher by this for a term with fewer triples: its PPMI is relative to all its triples.
+        PPMI is relative to all triples of a term, so it is higher if there are fewer of them. A
+        role or a coarse context has fewer itself, if the twin keeps only a part of the role.
         """
-        e, (owners, kept) = self.evidence, self._triples_kept(twins)
         totals = np.append(0, np.cumsum(e.role_counts))[e.role_offsets]
         had = np.diff(totals)[twins.subjects]
-        left = np.bincount(owners, kept, len(twins.subjects))
-        return np.log(had / np.where(left > 0, left, had)).astype(np.float32)
+        of_twins = np.repeat(np.arange(len(had)), np.diff(twins.offsets))
+        change = np.log(had / np.bincount(of_twins, twins.triples, len(had)))[owners]
+        entries = self._entries(e, twins, owners, contexts)
+        parts = np.log(np.maximum(twins.triples, 1) / np.maximum(twins.had, 1))[entries]
+        change += np.where(e.is_role[contexts] | e.is_coarse[contexts], parts, 0)
+        found: Floats = sigma + e.weights_of(contexts) * change.astype(np.float32)
+        return np.maximum(found, np.float32(MIN_SIMILARITY), out=found)
+
+    def _entries(self, e: Evidence, twins: Twins, owners: Offsets, contexts: Ids) -> Offsets:
+        """The role of each context among those that its twin keeps; −1 if it keeps none of it."""
+        of_twins = np.repeat(np.arange(len(twins.subjects)), np.diff(twins.offsets))
+        roles, number = e.context_roles[contexts], e.number_of_roles
+        return positions(owners * number + roles, of_twins * number + twins.roles)
 
     def _roles_kept(self, twins: Twins) -> Roles:
         """The roles that twins keep, and how often."""
-        owners, kept = self._triples_kept(twins)
-        return Roles.of(owners, twins.roles, kept, len(twins.subjects))
-
-    def _triples_kept(self, twins: Twins) -> tuple[Numbers, Numbers]:
-        """The twin of each role, and the triples that it keeps in this role."""
         owners = np.repeat(np.arange(len(twins.subjects)), np.diff(twins.offsets))
-        had = self.evidence.times_in_role(twins.subjects[owners], twins.roles)
-        return owners, np.minimum(had, twins.triples)
+        return Roles.of(owners, twins.roles, twins.triples, len(twins.subjects))
 
     def _kept(self, e: Evidence, twins: Twins) -> tuple[Offsets, Ids, Floats]:
         """Positions of twins, and the contexts and σ that they keep of the evidence.
 
-        In each role it keeps at most as many contexts, and as many of clusters, as it keeps
-        triples.
+        A twin keeps only roles of its kind. In each role it keeps at most `triples` contexts, as
+        many of clusters, and at most `classes` of classes.
         """
         starts = e.contexts.offsets[:-1][twins.subjects]
         sizes = e.contexts.offsets[1:][twins.subjects] - starts
         at = ranges(starts, sizes)
         owners = np.repeat(np.arange(len(sizes)), sizes)
         contexts, sigma = e.contexts.columns[at], e.contexts.values[at]
-        roles, number = e.context_roles[contexts], e.number_of_roles
-        of_twins = np.repeat(np.arange(len(sizes)), np.diff(twins.offsets))
-        entry = positions(owners * number + roles, of_twins * number + twins.roles)
+        roles, entry = e.context_roles[contexts], self._entries(e, twins, owners, contexts)
         allowed = np.append(twins.triples, 0)[entry]  # −1: not a role of its kind
         is_role = e.is_role[contexts]
         allowed[is_role & (allowed > 0)] = np.iinfo(np.int64).max
