@@ -505,14 +505,16 @@ def cosine_of_types(own: Collection[str], found: Counter[str]) -> float:
     return sum(found[name] for name in own) / length if length else 0.0
 
 
-def type_prediction(vectors: Sequence[Vector], types_of: Sequence[set[str]], mu: int) -> float:
-    """Mean over x ∈ S of cos(type(x), Σ type(y) over the μ nearest y)."""
+def type_prediction(
+    vectors: Sequence[Vector], types_of: Sequence[set[str]], mu: int, only: int | None = None
+) -> float:
+    """Mean over x ∈ S, or of one x, of cos(type(x), Σ type(y) over the μ nearest y)."""
+    asked = range(len(types_of)) if only is None else [only]
     score = 0.0
-    for x, own in enumerate(types_of):
-        score += cosine_of_types(
-            own, Counter(name for y in nearest(vectors, vectors[x], mu, x) for name in types_of[y])
-        )
-    return score / len(types_of)
+    for x in asked:
+        voters = nearest(vectors, vectors[x], mu, x)
+        score += cosine_of_types(types_of[x], Counter(name for y in voters for name in types_of[y]))
+    return score / len(asked)
 
 
 def ties(vectors: Sequence[Vector], mu: int) -> int:

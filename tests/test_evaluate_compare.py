@@ -63,6 +63,18 @@ def compared(typed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Com
     return compare(typed, CONFIG, Setup(["pyke", "random"]), kept), kept
 
 
+def test_fewer_subjects_can_be_predicted(typed: Path, compared: tuple[Comparison, Path]) -> None:
+    measures = Measures(mu=[1], purity=False, most=5)
+    found = compare(typed, CONFIG, Setup(["random", "prior"], measures=measures))
+    for row in found.rows:
+        assert row.in_graph
+        assert row.held_out
+        assert row.in_graph["types"]["asked"] == row.held_out["types"]["asked"] == 5
+    everyone = compared[0].rows[1].in_graph
+    assert everyone
+    assert everyone["types"]["asked"] > 5
+
+
 @pytest.fixture
 def kept(compared: tuple[Comparison, Path], tmp_path: Path) -> Path:
     """A copy of the file with the rows."""

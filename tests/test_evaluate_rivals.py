@@ -213,6 +213,61 @@ def test_a_race_keeps_the_better_half_and_stops_when_scores_stop_rising(
     assert (found["number"], found["epochs"]) == (winner, epochs)
 
 
+def test_the_rounds_of_a_race_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four models, an epoch of a second each, 24 seconds: 2, 4 and 8 epochs in three rounds."""
+    clock = {"now": 0.0}
+
+    class Slow(Curve):
+        def train(self) -> None:
+            super().train()
+            clock["now"] += 1
+
+    monkeypatch.setattr(trained, "EPOCHS", 100)
+    monkeypatch.setattr(trained, "MAX_EPOCHS", 100)
+    monkeypatch.setattr(trained.Validation, "seconds", lambda _: clock["now"])
+    monkeypatch.setattr(trained.Validation, "score", lambda _, vectors: float(vectors[0, 0]))
+    models = [Slow([n + epoch / 100 for epoch in range(100)]) for n in range(4)]
+    work = replace(job(crafts(6)), time_limit=24 / trained.CHOICE_SHARE)
+    found = trained.race(
+        work, lambda _, one: models[one["number"]], tuple({"number": n} for n in range(4))
+    )
+    assert [model.epochs for model in models] == [2, 2, 6, 14]
+    assert (found["number"], found["epochs"]) == (3, 14)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_step_moves_and_constrains_only_the_entities_of_its_batch() -> None:
+    pytest.importorskip("pykeen")
+    import torch
+
+    settings = {"loss": "default", "learning_rate": 0.5, "batches": 1}
+    model = trained.LinkModel(job(crafts(6)), "TransE", settings, {"embedding_dim": 4})
+    (part,) = model._representations
+    weight = model._table(part).weight.data
+    weight *= 3  # a constrained row has length 1
+    before = weight.clone()
+    model._triples, model._batch = model._triples[:1], 1
+    model.train()
+    lengths = torch.linalg.norm(weight, dim=1)
+    moved = (weight != before).any(dim=1)
+    ends = model._triples[0, [0, 2]]
+    assert moved[ends].all()
+    assert lengths[moved] == pytest.approx(torch.ones(int(moved.sum())), abs=1e-5)
+    assert 2 <= moved.sum() <= 2 + trained.NEGATIVES < len(weight)
+
+
+@pytest.mark.parametrize(
+    ("sentences_", "words", "expected"),
+    [(10, 3, 200), (10**5, 3, 10), (10**6, 3, 10), (10**7, 3, 3), (10**7, 9, 2), (10**6, 9, 10)],
+)
+def test_skip_grams_read_few_sentences_more_often(
+    monkeypatch: pytest.MonkeyPatch, sentences_: int, words: int, expected: int
+) -> None:
+    monkeypatch.setattr(trained, "MAX_PASSES", 200)
+    sentence = ["w"] * words
+    assert trained.passes([sentence] * sentences_) == expected
+
+
 def test_settings_with_larger_batches_drop_out_if_batches_cannot_grow() -> None:
     """Otherwise a large graph would train the same settings twice, once for four times as long."""
     assert trained.link_grid(10_000) == trained.LINK_GRID

@@ -73,6 +73,21 @@ def test_the_score_equals_the_papers_formula_at_every_mu(people: list[Member]) -
     )
 
 
+@given(members(3, 15), st.integers(1, 20))
+@many(100)
+def test_evenly_spaced_subjects_are_predicted_from_all_others(
+    people: list[Member], most: int
+) -> None:
+    table = TypeTable.of(types_of(people))
+    found = score(vectors_of(people), table, mu=[1, 2], most=most)
+    few = min(most, len(people))
+    asked = sorted({int(x) for x in np.linspace(0, len(people) - 1, few)})
+    assert found.asked == few == len(asked)
+    for mu in (1, 2):
+        each = [oracle.type_prediction(*plain(people), mu, only=x) for x in asked]
+        assert found.scores[mu] == pytest.approx(sum(each) / few, abs=1e-12)
+
+
 @given(members(12, 16))
 @many(60)
 def test_ties_between_the_tenth_and_eleventh_neighbour_are_counted(people: list[Member]) -> None:
