@@ -731,16 +731,14 @@ def read_out(
     `positions` are those of terms; `names` lists all particles by id.
     """
     number = {name: i for i, name in enumerate(names)}
-    strongest: dict[Particle, dict[Particle, float]] = {}
+    contexts: dict[Particle, dict[Particle, float]] = {}
+    places: dict[Particle, Vector] = {}
     for x, row in context_similarities(without_types(graph)).items():
-        kept = attractors({number[y]: float(sigma) for y, sigma in row.items()}, k)
-        strongest[x] = {names[y]: float(row[names[y]]) for y in kept}
-    contexts: dict[Particle, dict[Particle, float]] = {
-        x: row for x, row in strongest.items() if isinstance(x, str)
-    }
-    places: dict[Particle, Vector] = {
-        x: weighted_mean(row, positions) for x, row in strongest.items() if not isinstance(x, str)
-    }
+        if isinstance(x, str):
+            kept = attractors({number[y]: float(sigma) for y, sigma in row.items()}, k)
+            contexts[x] = {names[y]: float(row[names[y]]) for y in kept}
+        else:
+            places[x] = weighted_mean({y: float(sigma) for y, sigma in row.items()}, positions)
     vectors = {x: weighted_mean(row, places) for x, row in contexts.items()}
     return ReadOut(contexts, places, vectors)
 

@@ -72,8 +72,8 @@ class Evidence:
     vectors: Floats  # (terms, dimensions)
     contexts: Matrix  # row x: the strongest contexts of term x, with σ
     places: Floats  # (contexts, dimensions): means of `members` …
-    members: Floats  # … (terms, dimensions), with weights that add up to `masses`: σ of the members
-    masses: Floats  # … or infinite, if only the strongest of its members count
+    members: Floats  # … (terms, dimensions) …
+    masses: Floats  # … with weights that add up to this: σ of the members
     context_roles: Ids  # the role of each context
     first_coarse: int  # coarse contexts come last: from this one on those of clusters …
     first_class: int  # … and from this one on those of classes
@@ -255,6 +255,10 @@ def read_out(
 ) -> Evidence:
     """Place contexts at the mean of their members, then terms at the mean of their contexts.
 
+    A context has all its members. The strongest ones would be the terms with the fewest triples,
+    and a frequent class would be where terms are of which hardly anything is known. A term has its
+    strongest contexts.
+
     `clusters` has none, or one for each term, for the coarse contexts; `types` are pairs of term
     and class, for the coarse contexts of classes. Each further round starts from the terms.
     """
@@ -274,13 +278,12 @@ def read_out(
     matrix = symmetric_matrix(pairs, config.threads)
     del pairs
     springs = strongest_springs(matrix, config.k, config.threads)
-    del matrix
     positions = np.zeros((springs.rows, vectors.shape[1]), np.float32)
     positions[:terms] = vectors
     is_term = np.arange(springs.rows) < terms
     for _ in range(rounds):
         members = positions[:terms].copy()
-        place_at_weighted_mean(springs, positions, is_term.copy(), config.threads)
+        place_at_weighted_mean(matrix, positions, is_term.copy(), config.threads)
         positions[:terms] = 0
         place_at_weighted_mean(springs, positions, ~is_term, config.threads)
     size = springs.offsets[terms]
@@ -293,7 +296,7 @@ def read_out(
         ),
         positions[terms:],
         members,
-        _masses(springs, terms, config.k),
+        _masses(matrix, terms),
         np.concatenate(roles),
         first_coarse,
         first_class,
@@ -302,10 +305,9 @@ def read_out(
     )
 
 
-def _masses(springs: Matrix, terms: int, k: int) -> Floats:
-    """The sum of σ of each context; infinite if it has k members: then it may have lost others."""
-    offsets = springs.offsets[terms:]
-    sizes = np.diff(offsets)
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    sums = np.bincount(owners, springs.values[offsets[0] : offsets[-1]], len(sizes))
-    return np.where(sizes < k, sums, np.inf).astype(np.float32)
+def _masses(matrix: Matrix, terms: int) -> Floats:
+    """The sum of σ of each context."""
+    offsets = matrix.offsets[terms:]
+    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    values = matrix.values[offsets[0] : offsets[-1]]
+    return np.bincount(owners, values, len(offsets) - 1).astype(np.float32)
