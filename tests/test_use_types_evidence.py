@@ -264,7 +264,7 @@ def test_a_term_can_be_left_out_of_its_own_contexts(sigma: dict[tuple[int, int],
 
 @pytest.mark.parametrize("k", [3, 45])
 def test_a_context_has_all_its_members_and_a_term_its_strongest_contexts(k: int) -> None:
-    """Nine subjects of a predicate: its role has nine members, also if terms keep three contexts."""
+    """The role of nine subjects has nine members, also if terms keep three contexts."""
     text = "".join(f"<e:s{n}> <e:p> <e:o{n % 3}> .\n" for n in range(9))
     graph = graph_of(text + "".join(f"<e:s{n}> {TYPE} <e:c{n % 2}> .\n" for n in range(9)))
     few, all_ = (find_evidence(graph, Config(dimensions=2, k=one), Progress()) for one in (k, 45))
