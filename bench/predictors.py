@@ -9,6 +9,7 @@ others; top-1 at least .03 above SDType where that is below .95.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from pyke.evaluate import lubm
 from pyke.evaluate.rivals import direct
 from pyke.evaluate.rivals.builtin import svd
 from pyke.evaluate.rivals.registry import Job
-from pyke.evaluate.type_prediction import score, score_classes
+from pyke.evaluate.type_prediction import evenly_spaced, score, score_classes
 from pyke.graph.graph import Graph
 from pyke.pipeline import Run, embed_graph
 from pyke.use.types.held_out import Split, split
@@ -68,8 +69,7 @@ def measure_graph(graph: Graph, options: Any) -> dict[str, tuple[float, float]]:
     for seed in options.seeds:
         config = Config(seed=seed)
         parts = split(graph, 0.2, seed, config.type_predicate)
-        rows = np.linspace(0, len(parts.asked) - 1, min(options.asked, len(parts.asked)))
-        parts = Split(parts.graph, parts.known, parts.asked.rows(rows.astype(np.int64)))
+        parts = replace(parts, asked=evenly_spaced(parts.asked, options.asked))
         for name in found:
             found[name].append(measure(parts, config, name))
     return {name: tuple(np.mean(values, axis=0)) for name, values in found.items()}

@@ -40,17 +40,17 @@ class Measures:
     Parameters
     ----------
     mu : numbers of neighbours (μ) that vote on a type; the paper's list by default.
-    most : predict the types of at most this many subjects, evenly spaced; of all by default.
     purity : also measure the purity of clusters, which are always of all subjects.
     exact : exact neighbours and clusters; by default, exact up to a number of points.
     threads : number of threads.
+    most : predict the types of at most this many subjects, evenly spaced; of all by default.
     """
 
     mu: Sequence[int] | None = None
     purity: bool = True
-    most: int | None = None
     exact: bool | None = None
     threads: int = Config().threads
+    most: int | None = None
 
 
 MEASURES = Measures()
