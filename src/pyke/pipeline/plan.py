@@ -38,17 +38,19 @@ SAMPLE_BYTES = 1_000_000_000  # of text
 PROBE_PARTICLES = 2_500_000  # at most, of a sample that a few iterations are measured on
 PROBE_ITERATIONS = 3  # of which the first does not count
 # A row of a larger array takes longer: so much more with each doubling of the particles. LUBM(500),
-# ten times as large as what is measured, took 1.22 times as long per row. Quarters of LUBM(200) and
-# LUBM(500) did not; those of LUBM(1000) in memory did (1.5 times), which is not planned.
+# ten times as large as what is measured, took 1.22 times as long per row. Rows of quarters of
+# LUBM(100) to LUBM(1000) all took 52 to 53 ns.
 FURTHER_AWAY = 0.065
 PROGRAM_SECONDS = 1.0  # CPU seconds to load the program and its kernels
 WRITTEN_PER_SECOND = 400e6  # bytes of the output
 WRITTEN_PER_CPU_SECOND = 1e9  # bytes, mostly for checksums
-QUARTERS_FACTOR = 1.8  # an iteration on quarters, compared with one on complete rows
-# CPU seconds of stages on disk, compared with those in memory: of reading, and of the springs
-DICTIONARY_FACTOR, TRIPLES_FACTOR, SPRINGS_FACTOR = 0.6, 0.25, 1.5
+QUARTERS_FACTOR = 2.85  # an iteration on quarters, compared with one on complete rows
+# CPU seconds of stages on disk, compared with those in memory: of reading, and of the springs.
+# Those of reading grow with each doubling of the terms of a partition.
+DICTIONARY_FACTOR, TRIPLES_FACTOR, SPRINGS_FACTOR = 0.6, 0.12, 1.5
+LARGER_PARTITION, SMALL_PARTITION = 0.175, 200_000  # terms
 TRANSFERS = 3  # of each quarter on disk in an iteration: read twice, written once
-SCRATCH_PER_SECOND, SCRATCH_PER_CPU_SECOND = 1e9, 2e9  # bytes
+SCRATCH_PER_SECOND, SCRATCH_PER_CPU_SECOND = 4e9, 8e9  # bytes
 
 
 class Speed(NamedTuple):
@@ -143,7 +145,7 @@ def make_plan(
     layout, scratch = holding_of(sizes, config).layout, scratch_bytes(sizes, config)
     if spilling.is_spilled(sizes, config):
         layout, scratch = spilling.layout_of(sizes, config), spilling.scratch_bytes(sizes, config)
-        times = _times_on_disk(times)
+        times = _times_on_disk(times, sizes.terms // spilling.partitions_for(sizes, config))
     times["simulation"] = _simulation_seconds(sizes, config, speed, layout, scratch)
     output = writing_bytes(sizes, config)
     times["writing"] = output / WRITTEN_PER_SECOND, output / WRITTEN_PER_CPU_SECOND
@@ -176,20 +178,23 @@ def _roles(graph: Graph) -> int:
     return len(subjects) + len(np.unique((predicates + graph.objects)[linked]))
 
 
-def _times_on_disk(times: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """Seconds and CPU seconds of the stages on disk, from those in memory."""
+def _times_on_disk(
+    times: Mapping[str, tuple[float, float]], terms: int
+) -> dict[str, tuple[float, float]]:
+    """Seconds and CPU seconds of the stages on disk, with so many terms in a partition.
+
+    `times` are those in memory. After reading, one task runs after another, each on one core.
+    """
     reading, springs, repellers = (
         times.get(name, (0.0, 0.0)) for name in ("reading", "springs", "repellers")
     )
-    return {
-        "reading": reading,
-        "dictionary": (DICTIONARY_FACTOR * reading[0], DICTIONARY_FACTOR * reading[1]),
-        "triples": (TRIPLES_FACTOR * reading[0], TRIPLES_FACTOR * reading[1]),
-        "springs": (
-            SPRINGS_FACTOR * (springs[0] + repellers[0]),
-            SPRINGS_FACTOR * (springs[1] + repellers[1]),
-        ),
+    growth = 1 + LARGER_PARTITION * max(0.0, log2(max(1, terms) / SMALL_PARTITION))
+    on_one_core = {
+        "dictionary": DICTIONARY_FACTOR * growth * reading[1],
+        "triples": TRIPLES_FACTOR * growth * reading[1],
+        "springs": SPRINGS_FACTOR * (springs[1] + repellers[1]),
     }
+    return {"reading": reading} | {name: (cpu, cpu) for name, cpu in on_one_core.items()}
 
 
 class _Clock(Progress):

@@ -20,6 +20,7 @@ import numpy as np
 from pyke import __version__
 from pyke.core.arrays import Floats
 from pyke.core.files import remove
+from pyke.core.system import release_free_memory
 from pyke.errors import UsageError
 from pyke.graph.build import Collector
 from pyke.graph.graph import Census, Graph
@@ -224,6 +225,7 @@ class SpilledFlow(Flow):
             forces = anneal.Forces(*whole, config, layout, scratch)
         else:
             forces = anneal.Forces.on_disk(parts, config, scratch)
+        release_free_memory()  # of the parts, which are in the slabs now
         saved = self._checkpoints.load_state(self.particles.size, config)
         keep = self._checkpoints.save_state if self._checkpoints.can_resume else None
         progress, terms = self.stages.progress, self.census.terms

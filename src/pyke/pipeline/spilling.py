@@ -73,12 +73,22 @@ def _program(config: Config) -> int:
 
 def part_bytes(sizes: Sizes, config: Config) -> int:
     """The largest task of a part of the input with these counts: collect, split or send."""
-    slots = 1 << (3 * sizes.terms // 2).bit_length()
-    statements = 12 * sizes.links + 16 * sizes.literals
-    collected = statements + 8 * slots + 16 * sizes.terms + sizes.text_bytes
+    statements = _statement_bytes(sizes)
     split = statements + 44 * sizes.literals + 70 * sizes.terms + 2 * sizes.text_bytes
     sent = statements + 40 * sizes.links + 24 * sizes.terms
-    return _program(config) + BYTES_PER_READER + max(collected, split, sent)
+    most = max(_collected_bytes(sizes), split, sent)
+    return _program(config) + BYTES_PER_READER + most
+
+
+def _statement_bytes(sizes: Sizes) -> int:
+    return 12 * sizes.links + 16 * sizes.literals
+
+
+def _collected_bytes(sizes: Sizes) -> int:
+    """Statements and dictionary of a part that is read; arrays grow in steps of an eighth."""
+    slots = 1 << (3 * sizes.terms // 2).bit_length()
+    collected = _statement_bytes(sizes) + 8 * slots + 16 * sizes.terms + sizes.text_bytes
+    return collected * 17 // 16
 
 
 def _dictionary_bytes(sizes: Sizes, partitions: int) -> int:
@@ -130,17 +140,30 @@ def springs_bytes(sizes: Sizes, partitions: int) -> int:
 def stage_bytes(sizes: Sizes, config: Config) -> dict[str, int]:
     """The memory of each stage on disk, if `sizes` has all counts."""
     program, partitions = _program(config), partitions_for(sizes, config)
-    simulation = simulation_bytes(sizes, config, Holding(layout_of(sizes, config), False))
     # Parts are as large as the memory allows.
     part = min(part_bytes(sizes, config), max(_smallest_part(sizes, config), config.memory or 0))
+    readers = program + BYTES_PER_READER
+    share = (part - readers) / max(1, part_bytes(sizes, config) - readers)  # of the input
     return {
-        "reading": part,
+        "reading": readers + ceil(share * _collected_bytes(sizes)),
         "dictionary": max(part, program + _dictionary_bytes(sizes, partitions)),
         "triples": program + triples_bytes(sizes, partitions),
         "springs": program + springs_bytes(sizes, partitions),
-        "simulation": simulation,
-        "writing": simulation,
+        "simulation": _simulation_bytes(sizes, config, layout_of(sizes, config)),
+        "writing": program + _writing_bytes(sizes, config, share),
     }
+
+
+def _simulation_bytes(sizes: Sizes, config: Config, layout: Layout) -> int:
+    """The simulation, beside the kernels of the tasks before it."""
+    return TASK_BYTES + simulation_bytes(sizes, config, Holding(layout, False))
+
+
+def _writing_bytes(sizes: Sizes, config: Config, share: float) -> int:
+    """Quarters that are in memory, and the terms of two parts, each a share of the input."""
+    quarters = row_stride(config.dimensions) * sizes.particles * layout_of(sizes, config).in_memory
+    terms = sizes.text_bytes + 8 * sizes.terms
+    return quarters + ceil(min(1, 2 * share) * 1.1 * terms)
 
 
 def _smallest_part(sizes: Sizes, config: Config) -> int:
@@ -170,13 +193,13 @@ def certain_bytes(sizes: Sizes, config: Config) -> int:
 
 
 def _least_simulation(sizes: Sizes, config: Config) -> int:
-    return simulation_bytes(sizes, config, Holding(LAYOUTS[-1], False))
+    return _simulation_bytes(sizes, config, LAYOUTS[-1])
 
 
 def layout_of(sizes: Sizes, config: Config) -> Layout:
     """The fastest layout of the simulation that fits without a graph, or the smallest one."""
     for layout in LAYOUTS:
-        if simulation_bytes(sizes, config, Holding(layout, False)) <= (config.memory or 0):
+        if _simulation_bytes(sizes, config, layout) <= (config.memory or 0):
             return layout
     return LAYOUTS[-1]
 
