@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 
 import numpy as np
@@ -15,8 +16,8 @@ from pyke.graph.changes import remove_triples
 from pyke.graph.graph import Graph
 from pyke.graph.roles import states_type
 from pyke.use.types import folds as module
-from pyke.use.types.folds import FOLDS, Folds
-from pyke.use.types.votes import ClassVotes
+from pyke.use.types.folds import FOLDS, POWERS, Folds
+from pyke.use.types.votes import OVERLAP_POWER, ClassVotes
 
 CONFIG = Config(dimensions=5, threads=1)
 
@@ -94,14 +95,56 @@ def test_votes_on_typed_and_untyped_terms_are_in_the_order_of_the_terms() -> Non
         assert [one for one in together if one[0] == at] == expected
 
 
-def test_one_fold_is_enough_if_there_are_many_typed_subjects(
+def test_some_folds_are_enough_if_there_are_many_typed_subjects(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folds = folds_of(graph_of(linked_crafts()))
     assert (folds.candidates == folds.voters.known.subjects).all()
-    monkeypatch.setattr(module, "MAX_MEASURED", 10)
-    assert (folds.fold_of(folds.candidates) == 0).all()
-    assert len(folds.candidates) == (folds.of_voters == 0).sum()
+    subjects, limit = len(folds.voters.known), 20
+    assert subjects > limit
+    monkeypatch.setattr(module, "MAX_MEASURED", limit)
+    measured = folds.fold_of(folds.candidates)
+    first = range(len(set(measured.tolist())))
+    assert set(measured.tolist()) == set(first), "the first folds, complete"
+    assert len(measured) == np.isin(folds.of_voters, first).sum()
+    assert limit / 2 <= len(measured) < limit / 2 + 2 * subjects / FOLDS
+
+
+# -- The power of the overlap -----------------------------------------------------------------
+
+
+def writers(number: int, by_output: bool) -> str:
+    """Writers of two genres: either those of one write three times as much, or their topics differ.
+
+    Otherwise, both are random.
+    """
+    draw = random.Random(number)
+    lines = []
+    for n in range(number):
+        genre = n % 2
+        texts = draw.choice((2, 6)) if not by_output else 6 if genre else 2
+        lines.append(f"<e:s{n}> {TYPE} <e:g{genre}> .\n")
+        lines += [f"<e:s{n}> <e:wrote> <e:t{n}-{i}> .\n" for i in range(texts)]
+        for _ in range(3):
+            topic = draw.randrange(6) if by_output else 3 * genre + draw.randrange(3)
+            lines.append(f"<e:s{n}> <e:on> <e:topic{topic}> .\n")
+    return "".join(lines)
+
+
+def test_the_power_is_high_where_numbers_of_triples_tell_the_classes_apart() -> None:
+    powers = {
+        by_output: folds_of(graph_of(writers(600, by_output))).voters.power
+        for by_output in (True, False)
+    }
+    assert powers[True] == max(POWERS)
+    assert powers[False] < max(POWERS)
+
+
+def test_few_typed_subjects_keep_the_usual_power(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of(writers(200, by_output=True))
+    assert folds_of(graph).voters.power == OVERLAP_POWER
+    monkeypatch.setattr(module, "MIN_TRIED", 40)
+    assert folds_of(graph).voters.power > OVERLAP_POWER
 
 
 @pytest.mark.parametrize("typed", [2, 3])

@@ -440,6 +440,24 @@ def test_twins_without_other_roles_as_an_object_come_before_others() -> None:
     assert names <= {f"http://e/s{n}" for n in range(10, 20)}
 
 
+@pytest.mark.parametrize(("needed", "expected"), [(10, 10), (11, 20)])
+def test_subjects_with_other_roles_are_no_twins_if_enough_have_none(
+    needed: int, expected: int
+) -> None:
+    """Ten subjects are cited and nothing else, ten are sold, too; many twins are asked for."""
+    lines = [f"<http://e/a{n % 7}> <http://e/cites> <http://e/s{n}> .\n" for n in range(20)]
+    lines += [f"<http://e/s{n}> <http://e/cites> <http://e/a{n}> .\n" for n in range(20)]
+    lines += [f"<http://e/a{n}> <http://e/sells> <http://e/s{n}> .\n" for n in range(10)]
+    lines += [f"<http://e/s{n}> {TYPE} <http://e/C{n % 2}> .\n" for n in range(20)]
+    lines += [f"<http://e/a{n}> <http://e/cites> <http://e/x{n}> .\n" for n in range(9)]
+    lines += [f"<http://e/b{n}> <http://e/likes> <http://e/d{n % 9}> .\n" for n in range(99)]
+    graph = graph_of("".join(lines))
+    with patch.object(module, "MIN_EXACT", needed):
+        kinds = kinds_of(graph, [f"http://e/x{n}" for n in range(9)])
+    names = {graph.terms[x] for x in kinds.twins.subjects.tolist()}
+    assert names == {f"http://e/s{n}" for n in range(20 - expected, 20)}
+
+
 def test_subjects_that_lack_a_role_are_no_twins_if_enough_have_all() -> None:
     """Many asked terms would get many twins; sixty subjects have both roles."""
     lines = [f"<http://e/s{n}> <http://e/cites> <http://e/o{n % 9}> .\n" for n in range(300)]

@@ -27,7 +27,15 @@ from pyke.core.progress import Progress
 from pyke.errors import NothingToScore, UsageError
 from pyke.graph.graph import Graph
 from pyke.use.types.evidence import find_evidence
-from pyke.use.types.votes import VOTERS, ClassVotes, TypeTable, Voters, has_class, vote
+from pyke.use.types.votes import (
+    VOTERS,
+    ClassVotes,
+    TypeTable,
+    Voters,
+    agreement,
+    has_class,
+    vote,
+)
 
 CONFIG = Config(dimensions=3, max_iterations=3, threads=1)
 
@@ -245,6 +253,14 @@ def test_rows_know_their_classes() -> None:
     truth = TypeTable.of(np.array([(0, 7), (1, 7), (1, 8)], np.int32))
     rows, classes = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1], np.int32)
     assert has_class(truth, rows, classes).tolist() == [True, False, True, True]
+
+
+def test_agreement_is_the_cosine_of_shares_and_types() -> None:
+    """(3, 4) and (1, 1), no votes, and votes for another class."""
+    truth = TypeTable.of(np.array([(0, 7), (0, 8), (1, 7), (2, 8)], np.int32))
+    queries, classes = np.array([0, 0, 2]), np.array([0, 1, 0], np.int32)
+    found = ClassVotes(queries, classes, np.ones(3, np.int64), np.array([0.3, 0.4, 1.0]))
+    assert agreement(found, truth) == pytest.approx((7 / (5 * np.sqrt(2)) + 0 + 0) / 3)
 
 
 def test_a_share_never_exceeds_one() -> None:

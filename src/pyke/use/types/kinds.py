@@ -29,6 +29,7 @@ from pyke.use.types.votes import Queries
 
 TWINS = 60_000  # to measure in total; with fewer, rare classes of wordnet30 are stated too low
 MIN_TWINS = 50  # of each kind, if there are as many, until TWINS is reached
+MIN_EXACT = 300  # typed subjects with no other roles; with as many, others are no twins
 MIN_ALIKE = 5  # typed subjects that a kind needs to be measured
 CANDIDATES = 1 << 18  # typed subjects to choose twins from
 MIN_SIMILARITY = 0.01  # of a twin that loses triples
@@ -189,15 +190,18 @@ class Kinds:
         Those with the same roles come first, then those with the fewest other roles: classes that
         are described in detail would be too frequent among those with many. A kind that the graph
         only refers to is different. What the graph refers to in the same way is alike, however much
-        it says about it. Only if fewer than MIN_TWINS have all roles, others that differ in the
-        fewest roles are twins, too.
+        it says about it. If MIN_EXACT have no other roles, or are referred to in no other way, they
+        are the twins. Only if fewer than MIN_TWINS have all roles, others that differ in the fewest
+        roles are twins, too.
         """
         lacked, more, more_as_object = compared
         is_described = bool((self.roles(kind) & 1 == SUBJECT).any())
         besides = more if is_described else (more > 0).astype(np.int64) + (more_as_object > 0)
         ranks = np.where(lacked == 0, besides, besides.max(initial=0) + lacked + more)
+        others = more if is_described else more_as_object
         complete = int(np.count_nonzero(lacked == 0))
-        number = min(number, complete if complete >= MIN_TWINS else MIN_TWINS)
+        exact = int(np.count_nonzero(lacked + others == 0))
+        number = min(number, exact if exact >= MIN_EXACT else max(complete, MIN_TWINS))
         return alike[np.lexsort((self._rng.random(len(alike)), ranks))[:number]]
 
     def _matched(self, subjects: Ids, asked: Ids, kinds: Numbers) -> Twins:
