@@ -8,9 +8,10 @@ PYKE ranks as `pyke complete` does: by the votes of the nearest subjects and by 
 the graph with all triples reversed. Entities without votes follow, by how often the predicate has
 them. The number of voters is chosen on the validation set. `frequency` is that order alone.
 
-ComplEx and DistMult are trained here with torch (`make baselines`), as is usual for small graphs
-(Lacroix et al., ICML 2018): a relation of its own for each direction, cross-entropy of the true
-entity against random ones, which all triples of a batch share, the N3 regularizer, and Adagrad.
+ComplEx, DistMult and TransE are trained here with torch (`make baselines`), as is usual for small
+graphs (Lacroix et al., ICML 2018): a relation of its own for each direction, cross-entropy of the
+true entity against random ones, which all triples of a batch share, the N3 regularizer, and
+Adagrad. TransE has the same training with the distance |s + p - o| and without a regularizer.
 Weights of the regularizer are compared after a few epochs by MRR on the validation set. The best
 one trains until its score stops rising or --seconds of CPU time are over. The state with the best
 score counts.
@@ -40,7 +41,7 @@ from pyke.use.facts.space import Space
 PART, QUERIES_AT_ONCE, VALIDATION = 0.05, 256, 500
 VOTERS = (20, 100)
 TAILS, HEADS = "tails", "heads"
-MODELS = ("ComplEx", "DistMult")
+MODELS = ("ComplEx", "DistMult", "TransE")
 NEGATIVES, BATCH, LEARNING_RATE, INITIAL = 400, 1024, 0.1, 0.1
 EPOCHS, PATIENCE = 5, 3  # between two scores; scores in a row that are not the best so far
 
@@ -177,16 +178,17 @@ def pyke(parts: Parts, config: Config) -> Callable[[int], Scorer]:
     return with_voters
 
 
-class Factors:
-    """ComplEx or DistMult in training: the score of (s, p, o) is a product of three vectors.
+class Model:
+    """A model in training, which scores triples (s, p, o).
 
-    A vector of ComplEx has its real parts first, then its imaginary parts.
+    ComplEx and DistMult: a product of three vectors; those of ComplEx have their real parts first,
+    then their imaginary parts. TransE: the distance of s + p and o, with a minus.
     """
 
     def __init__(self, parts: Parts, name: str, config: Config, regularizer: float) -> None:
         import torch
 
-        self._torch, self._is_complex, self._regularizer = torch, name == "ComplEx", regularizer
+        self._torch, self._name, self._regularizer = torch, name, regularizer
         torch.manual_seed(config.seed)
         torch.set_num_threads(1)  # more only wait for each other, and CPU time is limited
         terms, self._relations = len(parts.graph.terms), len(parts.graph.predicates)
@@ -209,24 +211,33 @@ class Factors:
             wrong = self._entities[torch.randint(len(self._entities), (NEGATIVES,))]
             terms, predicates = self.parameters
             used = (terms[subjects], predicates[relations], terms[objects])
-            product = self._product(*used[:2])
+            query = self._query(*used[:2])
             # The wrong ones stand for all entities.
-            scores = product @ terms[wrong].T + np.log(len(self._entities) / NEGATIVES)
-            right = (product * used[2]).sum(dim=1)
+            scores = self._scores(query, terms[wrong]) + np.log(len(self._entities) / NEGATIVES)
+            right = self._scores(query[:, None], used[2][:, None])[:, 0, 0]
             loss = (torch.logaddexp(right, scores.logsumexp(dim=1)) - right).mean()
             norm = sum(self._sizes(one).pow(3).sum() for one in used) / len(chosen)
             self._optimizer.zero_grad()
             (loss + self._regularizer * norm).backward()
             self._optimizer.step()
 
-    def _product(self, one: Any, other: Any) -> Any:
-        if not self._is_complex:
+    def _query(self, one: Any, other: Any) -> Any:
+        """What is compared with the objects of some subjects and predicates."""
+        if self._name == "TransE":
+            return one + other
+        if self._name == "DistMult":
             return one * other
         (a, b), (x, y) = one.chunk(2, dim=1), other.chunk(2, dim=1)
         return self._torch.cat([a * x - b * y, a * y + b * x], dim=1)
 
+    def _scores(self, queries: Any, objects: Any) -> Any:
+        """A score for each query and each object."""
+        if self._name == "TransE":
+            return -self._torch.cdist(queries, objects)
+        return queries @ objects.transpose(-1, -2)
+
     def _sizes(self, one: Any) -> Any:
-        if not self._is_complex:
+        if self._name != "ComplEx":
             return one.abs()
         a, b = one.chunk(2, dim=1)
         return (a**2 + b**2 + 1e-12).sqrt()
@@ -239,10 +250,9 @@ class Factors:
             relation = predicate + (0 if side == TAILS else self._relations)
             with torch.no_grad():
                 terms, predicates = self.parameters
-                product = self._product(
-                    terms[torch.as_tensor(given.astype(np.int64))], predicates[[relation]]
-                )
-                found: NDArray[np.float32] = (product @ terms.T).numpy()
+                subjects = terms[torch.as_tensor(given.astype(np.int64))]
+                scores = self._scores(self._query(subjects, predicates[[relation]]), terms)
+                found: NDArray[np.float32] = scores.numpy()
             return found
 
         return score
@@ -253,9 +263,9 @@ def train(
 ) -> tuple[Scorer, dict[str, Any]]:
     """The best model by MRR on the validation set, and its settings."""
     some = parts.valid[:: max(1, len(parts.valid) // VALIDATION)]
-    runs = [(Factors(parts, name, config, weight), weight) for weight in regularizers]
+    runs = [(Model(parts, name, config, weight), weight) for weight in regularizers]
     began, epochs, waited = time.process_time(), 0, 0
-    best: tuple[float, Factors, list[Any], dict[str, Any]] | None = None
+    best: tuple[float, Model, list[Any], dict[str, Any]] | None = None
     while waited < PATIENCE and time.process_time() - began < seconds:
         epochs += EPOCHS
         found = []
@@ -307,7 +317,8 @@ def main() -> None:
             mu = max(scores, key=lambda one: scores[one])
             add("PYKE", scorers[mu], f"{mu} voters")
         else:
-            scorer, chosen = train(parts, sized, method, options.n3, options.seconds)
+            weights = [0.0] if method == "TransE" else options.n3
+            scorer, chosen = train(parts, sized, method, weights, options.seconds)
             add(method, scorer, ", ".join(f"{key} {value}" for key, value in chosen.items()))
     columns = {"method": "", "MRR": ".3f", **{f"Hits@{k}": ".3f" for k in (1, 3, 10)}}
     columns |= {"MRR tails": ".3f", "MRR heads": ".3f", "chosen": ""}
