@@ -329,6 +329,40 @@ def test_lubm_1000_needs_less_than_six_gigabytes() -> None:
     assert not spilling.is_spilled(LUBM, Config(memory=10**11, threads=2))
 
 
+SIZES = st.builds(
+    lambda triples, terms, literals, text, particles, pairs, hub: Sizes(
+        links=triples, triples=triples, terms=triples // terms, literals=literals * triples // 4,
+        text_bytes=text * (triples // terms),
+        particles=triples // terms + triples // particles,
+        pairs=pairs * triples, springs=pairs * triples,
+        hub=triples // hub, roles=3 * triples // terms,
+    ),
+    st.integers(10**3, 10**8), st.integers(2, 20), st.integers(0, 4), st.integers(20, 90),
+    st.integers(1, 20), st.integers(1, 3), st.integers(4, 50),
+)  # fmt: skip
+
+
+@given(SIZES, st.sampled_from([10, 50, 200]), st.sampled_from([1.05, 1.2, 1.5, 2.0, 4.0]))
+@many(200)
+def test_more_memory_than_the_advised_is_enough(sizes: Sizes, dimensions: int, more: float) -> None:
+    """Also where a run with more memory works in another way."""
+    config = Config(dimensions=dimensions, threads=1)
+    config = replace(config, memory=int(more * spilling.least_bytes(sizes, config)))
+    plan.check(plan._plan(sizes, config, {}, 1.0), config)
+
+
+def test_the_plan_of_writing_is_close_to_what_was_measured() -> None:
+    planned = spilling.stage_bytes(LUBM, Config(memory=int(12e9), threads=2))["writing"]
+    assert planned == pytest.approx(2.02e9, rel=0.15)
+
+
+def test_a_run_on_disk_counts_the_kernels_of_its_tasks() -> None:
+    config = Config(memory=int(4e9), threads=2)
+    holding = budget.Holding(spilling.layout_of(LUBM, config), False)
+    planned = spilling.stage_bytes(LUBM, config)["simulation"]
+    assert planned - budget.simulation_bytes(LUBM, config, holding) == spilling.TASK_BYTES > 0
+
+
 def test_a_small_graph_needs_no_more_than_in_memory() -> None:
     sizes = Sizes(links=100, triples=100, terms=50, text_bytes=1000, pairs=200, particles=90)
     least = spilling.least_bytes(sizes, Config(threads=2))

@@ -15,9 +15,10 @@ from pyke.core.progress import Progress
 from pyke.graph.changes import remove_triples
 from pyke.graph.graph import Graph
 from pyke.graph.roles import states_type
+from pyke.use.neighbours.search import Neighbours
 from pyke.use.types import folds as module
-from pyke.use.types.folds import FOLDS, POWERS, Folds
-from pyke.use.types.votes import OVERLAP_POWER, ClassVotes
+from pyke.use.types.folds import FOLDS, POWERS, TRIED_FOLDS, Folds
+from pyke.use.types.votes import OVERLAP_POWER, ClassVotes, Queries, Voters
 
 CONFIG = Config(dimensions=5, threads=1)
 
@@ -131,7 +132,10 @@ def writers(number: int, by_output: bool) -> str:
     return "".join(lines)
 
 
-def test_the_power_is_high_where_numbers_of_triples_tell_the_classes_apart() -> None:
+def test_the_power_is_high_where_numbers_of_triples_tell_the_classes_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MIN_TRIED", 100)
     powers = {
         by_output: folds_of(graph_of(writers(600, by_output))).voters.power
         for by_output in (True, False)
@@ -145,6 +149,31 @@ def test_few_typed_subjects_keep_the_usual_power(monkeypatch: pytest.MonkeyPatch
     assert folds_of(graph).voters.power == OVERLAP_POWER
     monkeypatch.setattr(module, "MIN_TRIED", 40)
     assert folds_of(graph).voters.power > OVERLAP_POWER
+
+
+def test_the_power_is_chosen_by_withheld_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Subjects that are tried do not vote, and their types are not in the evidence."""
+    graph = graph_of(linked_crafts(30))
+    seen = []
+
+    def nearest(voters: Voters, queries: Queries, progress: Progress) -> Neighbours:
+        seen.append((voters, queries))
+        return original(voters, queries, progress)
+
+    original = Voters.nearest
+    monkeypatch.setattr(Voters, "nearest", nearest)
+    monkeypatch.setattr(module, "MIN_TRIED", 5)
+    monkeypatch.setattr(module, "MAX_TRIED", 8)
+    folds = folds_of(graph)
+    [(voters, queries)] = seen
+    withheld = folds.voters.known.subjects[folds.of_voters < TRIED_FOLDS]
+    assert 4 <= len(queries) <= 8 < len(withheld)
+    assert set(queries.own.tolist()) <= set(withheld.tolist())
+    assert not set(voters.known.subjects.tolist()) & set(withheld.tolist())
+    dropped = states_type(graph, RDF_TYPE) & np.isin(graph.subjects, withheld)
+    smaller, _ = remove_triples(graph, dropped, RDF_TYPE, keep_all_terms=True)
+    expected = folds.typeless.evidence(smaller.types).vectors
+    assert (voters.evidence.vectors == expected).all()
 
 
 @pytest.mark.parametrize("typed", [2, 3])

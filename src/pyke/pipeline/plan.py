@@ -39,7 +39,7 @@ PROBE_PARTICLES = 2_500_000  # at most, of a sample that a few iterations are me
 PROBE_ITERATIONS = 3  # of which the first does not count
 # A row of a larger array takes longer: so much more with each doubling of the particles. LUBM(500),
 # ten times as large as what is measured, took 1.22 times as long per row. Rows of quarters of
-# LUBM(100) to LUBM(1000) all took 52 to 53 ns.
+# LUBM(100) to LUBM(1000) all took 52 to 54 ns, 2.85 times a row of the sample.
 FURTHER_AWAY = 0.065
 PROGRAM_SECONDS = 1.0  # CPU seconds to load the program and its kernels
 WRITTEN_PER_SECOND = 400e6  # bytes of the output
@@ -50,7 +50,8 @@ QUARTERS_FACTOR = 2.85  # an iteration on quarters, compared with one on complet
 DICTIONARY_FACTOR, TRIPLES_FACTOR, SPRINGS_FACTOR = 0.6, 0.12, 1.5
 LARGER_PARTITION, SMALL_PARTITION = 0.175, 200_000  # terms
 TRANSFERS = 3  # of each quarter on disk in an iteration: read twice, written once
-SCRATCH_PER_SECOND, SCRATCH_PER_CPU_SECOND = 4e9, 8e9  # bytes
+# Bytes of scratch files, if the system keeps most of them in its cache: a disk takes longer.
+SCRATCH_PER_SECOND, SCRATCH_PER_CPU_SECOND = 4e9, 8e9
 
 
 class Speed(NamedTuple):

@@ -43,16 +43,19 @@ def needs_everything(config: Config) -> list[str]:
 
 
 def is_spilled(sizes: Sizes, config: Config) -> bool:
-    """Whether a run with these counts works on disk. With less memory than a part needs, none does.
+    """Whether a run with these counts works on disk. With less memory than a task needs, none does.
 
-    The largest possible number of springs decides, as the true one is not known yet.
+    The largest possible number of springs decides, as the true one is not known yet. The simulation
+    does not: a run in memory also has positions and springs on disk if they do not fit.
     """
     if config.memory is None or needs_everything(config):
         return False
     most = _at_most(sizes, config)
-    names = STAGE_BYTES.keys() - {"clusters"}
+    names = STAGE_BYTES.keys() - {"clusters", "simulation"}
     fits = all(STAGE_BYTES[name](most, config) <= config.memory for name in names)
-    return not fits and part_bytes(SMALLEST_PART, config) <= config.memory
+    known = replace(sizes, particles=max(sizes.particles, sizes.terms))
+    needed = max(part_bytes(SMALLEST_PART, config), _on_disk_bytes(known, config))
+    return not fits and needed <= config.memory
 
 
 def _at_most(sizes: Sizes, config: Config) -> Sizes:
@@ -144,13 +147,14 @@ def stage_bytes(sizes: Sizes, config: Config) -> dict[str, int]:
     part = min(part_bytes(sizes, config), max(_smallest_part(sizes, config), config.memory or 0))
     readers = program + BYTES_PER_READER
     share = (part - readers) / max(1, part_bytes(sizes, config) - readers)  # of the input
+    simulation = _simulation_bytes(sizes, config, layout_of(sizes, config))
     return {
         "reading": readers + ceil(share * _collected_bytes(sizes)),
         "dictionary": max(part, program + _dictionary_bytes(sizes, partitions)),
         "triples": program + triples_bytes(sizes, partitions),
         "springs": program + springs_bytes(sizes, partitions),
-        "simulation": _simulation_bytes(sizes, config, layout_of(sizes, config)),
-        "writing": program + _writing_bytes(sizes, config, share),
+        "simulation": simulation,
+        "writing": min(simulation, program + _writing_bytes(sizes, config, share)),
     }
 
 
@@ -160,7 +164,10 @@ def _simulation_bytes(sizes: Sizes, config: Config, layout: Layout) -> int:
 
 
 def _writing_bytes(sizes: Sizes, config: Config, share: float) -> int:
-    """Quarters that are in memory, and the terms of two parts, each a share of the input."""
+    """Quarters that are in memory, and texts and offsets of the terms of two parts.
+
+    A part is a share of the input. A tenth more are the offsets that are written.
+    """
     quarters = row_stride(config.dimensions) * sizes.particles * layout_of(sizes, config).in_memory
     terms = sizes.text_bytes + 8 * sizes.terms
     return quarters + ceil(min(1, 2 * share) * 1.1 * terms)
@@ -189,11 +196,16 @@ def least_bytes(sizes: Sizes, config: Config) -> int:
 
 def certain_bytes(sizes: Sizes, config: Config) -> int:
     """What every run on disk needs, if not all counts are known; needs no Numba."""
-    return max(_smallest_part(sizes, config), _least_simulation(sizes, config))
+    return max(_smallest_part(sizes, config), _on_disk_bytes(sizes, config))
+
+
+def _on_disk_bytes(sizes: Sizes, config: Config) -> int:
+    """The simulation with all on disk; needs no Numba."""
+    return _simulation_bytes(sizes, config, LAYOUTS[-1])
 
 
 def _least_simulation(sizes: Sizes, config: Config) -> int:
-    return _simulation_bytes(sizes, config, LAYOUTS[-1])
+    return min(_simulation_bytes(sizes, config, layout) for layout in LAYOUTS)
 
 
 def layout_of(sizes: Sizes, config: Config) -> Layout:
@@ -201,7 +213,7 @@ def layout_of(sizes: Sizes, config: Config) -> Layout:
     for layout in LAYOUTS:
         if _simulation_bytes(sizes, config, layout) <= (config.memory or 0):
             return layout
-    return LAYOUTS[-1]
+    return min(LAYOUTS, key=lambda one: _simulation_bytes(sizes, config, one))
 
 
 # -- refusals, as soon as counts are known ----------------------------------------------------

@@ -5,9 +5,9 @@ it. So the types of a twentieth of the typed subjects, a fold, are withheld at a
 is read out again without them. Then these subjects are predicted from the others, exactly as if
 they had no types. The simulation is not repeated: it knows no types.
 
-One number is chosen by withheld types: how much more a neighbour counts that has the same roles, as
-often (the power of the overlap, see votes.py). In some graphs, how often a term has a role decides
-its class; in others it hardly matters.
+One number is chosen by withheld types: how much more a neighbour counts that has the same roles
+about as often (the power of the overlap, see votes.py). In some graphs, how often a term has a role
+decides its class; in others it hardly matters.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from pyke.use.types.votes import ClassVotes, TypeTable, Voters, agreement, vote
 # With 5 folds, a fifth of the neighbours of each twin had no types, so its predictions were worse
 # than those of untyped terms, and classes of wordnet30 were stated up to .14 too low.
 FOLDS = 20
-POWERS = (1, 3, 6, 12, 24)  # of the overlap of roles
-TRIED_FOLDS = 4  # to choose the power by …
-MIN_TRIED, MAX_TRIED = 100, 10_000  # … and typed subjects of these
-# Of more typed subjects than this, half as many are enough to measure confidence.
+POWERS = (3, 1, 6, 12, 24)  # of the overlap of roles; the first one wins ties
+TRIED_FOLDS = 4  # folds whose types are withheld to choose the power
+# Typed subjects of these folds to choose the power by. With fewer, it stays as it is.
+MIN_TRIED, MAX_TRIED = 500, 10_000
+# With more typed subjects, folds with half of this number are enough to measure confidence.
 MAX_MEASURED = 1 << 17
 
 

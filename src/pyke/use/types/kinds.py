@@ -29,7 +29,9 @@ from pyke.use.types.votes import Queries
 
 TWINS = 60_000  # to measure in total; with fewer, rare classes of wordnet30 are stated too low
 MIN_TWINS = 50  # of each kind, if there are as many, until TWINS is reached
-MIN_EXACT = 300  # typed subjects with no other roles; with as many, others are no twins
+# If so many typed subjects have exactly the roles of a kind, they are enough to measure it, and no
+# others become twins.
+MIN_EXACT = 300
 MIN_ALIKE = 5  # typed subjects that a kind needs to be measured
 CANDIDATES = 1 << 18  # typed subjects to choose twins from
 MIN_SIMILARITY = 0.01  # of a twin that loses triples
