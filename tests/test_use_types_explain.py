@@ -28,6 +28,7 @@ from pyke.use.types.explain import (
     _triples_of,
 )
 from pyke.use.types.folds import Folds
+from pyke.use.types.votes import NEARNESS, OVERLAP_POWER
 
 MU = 4
 
@@ -265,6 +266,17 @@ def test_a_graph_without_types_is_refused(tmp_path: Path) -> None:
     path.write_text("<e:a> <e:p> <e:b> .\n")
     with pytest.raises(NothingToScore, match="no subject has a type"):
         pyke.embed(path, dimensions=3).explain("e:a")
+
+
+def test_weights_follow_from_distances_overlaps_and_the_power(embedding: Embedding) -> None:
+    found = embedding.explain("http://e/baker/0", MU)
+    assert found.power == OVERLAP_POWER, "the graph is too small to choose another one"
+    squares = np.array([voter.distance**2 for voter in found.voters])
+    overlaps = np.array([voter.overlap for voter in found.voters])
+    near = 1 / (squares / squares[-1] + NEARNESS)
+    weights = near * overlaps**found.power
+    expected = weights / weights.sum() * near[overlaps > 0].sum() / near.sum()
+    assert [voter.weight for voter in found.voters] == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_term_without_evidence_has_no_voters() -> None:

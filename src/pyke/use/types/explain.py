@@ -87,6 +87,7 @@ class Explanation:
     votes: tuple[Vote, ...]
     voters: tuple[Voter, ...]
     shared: tuple[Shared, ...]
+    power: int = 0  # of the overlap of roles, in the weights of the voters; 0 without voters
 
     def __repr__(self) -> str:
         votes = ", ".join(
@@ -253,6 +254,7 @@ def explain_query(
             )
         ),
         _most_specific(e, own_contexts, voters_with),
+        voters.power,
     )
 
 
