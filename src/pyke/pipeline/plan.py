@@ -182,7 +182,7 @@ def _roles(graph: Graph) -> int:
 def _times_on_disk(
     times: Mapping[str, tuple[float, float]], terms: int
 ) -> dict[str, tuple[float, float]]:
-    """Seconds and CPU seconds of the stages on disk, with so many terms in a partition.
+    """Seconds and CPU seconds of the stages on disk; `terms` is the number of terms per partition.
 
     `times` are those in memory. After reading, one task runs after another, each on one core.
     """

@@ -29,8 +29,8 @@ from pyke.use.types.votes import Queries
 
 TWINS = 60_000  # to measure in total; with fewer, rare classes of wordnet30 are stated too low
 MIN_TWINS = 50  # of each kind, if there are as many, until TWINS is reached
-# If so many typed subjects have exactly the roles of a kind, they are enough to measure it, and no
-# others become twins.
+# A kind is measured on typed subjects with exactly its roles if there are at least this many. With
+# fewer, subjects with further roles become twins, too: rare classes need many twins.
 MIN_EXACT = 300
 MIN_ALIKE = 5  # typed subjects that a kind needs to be measured
 CANDIDATES = 1 << 18  # typed subjects to choose twins from
