@@ -356,13 +356,6 @@ def test_the_plan_of_writing_is_close_to_what_was_measured() -> None:
     assert planned == pytest.approx(2.02e9, rel=0.15)
 
 
-def test_a_run_on_disk_counts_the_kernels_of_its_tasks() -> None:
-    config = Config(memory=int(4e9), threads=2)
-    holding = budget.Holding(spilling.layout_of(LUBM, config), False)
-    planned = spilling.stage_bytes(LUBM, config)["simulation"]
-    assert planned - budget.simulation_bytes(LUBM, config, holding) == spilling.TASK_BYTES > 0
-
-
 def test_a_small_graph_needs_no_more_than_in_memory() -> None:
     sizes = Sizes(links=100, triples=100, terms=50, text_bytes=1000, pairs=200, particles=90)
     least = spilling.least_bytes(sizes, Config(threads=2))

@@ -54,7 +54,7 @@ def is_spilled(sizes: Sizes, config: Config) -> bool:
     names = STAGE_BYTES.keys() - {"clusters", "simulation"}
     fits = all(STAGE_BYTES[name](most, config) <= config.memory for name in names)
     known = replace(sizes, particles=max(sizes.particles, sizes.terms))
-    needed = max(part_bytes(SMALLEST_PART, config), _on_disk_bytes(known, config))
+    needed = max(part_bytes(SMALLEST_PART, config), _least_simulation(known, config))
     return not fits and needed <= config.memory
 
 
@@ -159,8 +159,8 @@ def stage_bytes(sizes: Sizes, config: Config) -> dict[str, int]:
 
 
 def _simulation_bytes(sizes: Sizes, config: Config, layout: Layout) -> int:
-    """The simulation, beside the kernels of the tasks before it."""
-    return TASK_BYTES + simulation_bytes(sizes, config, Holding(layout, False))
+    """The simulation, while the graph is on disk."""
+    return simulation_bytes(sizes, config, Holding(layout, False))
 
 
 def _writing_bytes(sizes: Sizes, config: Config, share: float) -> int:
@@ -196,12 +196,8 @@ def least_bytes(sizes: Sizes, config: Config) -> int:
 
 def certain_bytes(sizes: Sizes, config: Config) -> int:
     """What every run on disk needs, if not all counts are known; needs no Numba."""
-    return max(_smallest_part(sizes, config), _on_disk_bytes(sizes, config))
-
-
-def _on_disk_bytes(sizes: Sizes, config: Config) -> int:
-    """The simulation with all on disk; needs no Numba."""
-    return _simulation_bytes(sizes, config, LAYOUTS[-1])
+    simulation = _simulation_bytes(sizes, config, LAYOUTS[-1])
+    return max(_smallest_part(sizes, config), simulation)
 
 
 def _least_simulation(sizes: Sizes, config: Config) -> int:
