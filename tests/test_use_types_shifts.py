@@ -156,3 +156,16 @@ def test_a_class_that_stops_rising_gets_no_more_confidence() -> None:
     ones = np.ones(10, np.int64)
     assert found.confidences(asked, ones, 0 * ones).max() < 0.45
     assert found.confidences(asked, 0 * ones, 0 * ones) == pytest.approx(asked, abs=0.1)
+
+
+def test_a_frequent_class_does_not_decide_the_curve_of_rare_ones() -> None:
+    """A hundred rare classes are correct as often as their share says, a frequent one in half."""
+    draw = np.random.default_rng(2)
+    shares = draw.uniform(0, 1, 64_000)
+    classes = np.where(np.arange(64_000) < 60_000, 0, np.arange(64_000) % 100 + 1)
+    right = draw.random(64_000) < np.where(classes == 0, 0.5, shares)
+    found = LineCalibration(Measured(shares, classes, 0 * classes, right, 64_000, 64_000), 8)
+    asked = np.tile(np.linspace(0.6, 0.95, 8), 100)
+    rare = np.repeat(np.arange(1, 101), 8)
+    assert found.confidences(asked, rare, 0 * rare).mean() == pytest.approx(asked.mean(), abs=0.06)
+    assert found.confidences(asked, 0 * rare, 0 * rare) == pytest.approx(0.5, abs=0.05)
