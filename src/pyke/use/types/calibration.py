@@ -24,9 +24,9 @@ from pyke.use.types.kinds import Kinds
 from pyke.use.types.votes import Counts, TypeTable, Voters, has_class
 
 BINS = 20  # of the share of votes, each with as many predictions
-# No class counts more than this many predictions in the curve of all. Otherwise frequent classes
-# decide it alone (words in wordnet30), and rare classes, which are drawn to it, were stated too low.
-# From 300 to 3,000 the likelihood on withheld types differs little; 1,000 is about the best.
+# No class counts more than this many predictions in the curve of all. If frequent classes decide it
+# alone (words in wordnet30), rare classes, which are drawn to it, are stated too low. From 300 to
+# 3,000 the likelihood on withheld types differs little; 1,000 is about the best.
 MAX_PREDICTIONS = 1000
 # A level counts as this many predictions in the level below. With 10 to 30, the largest gap between
 # stated and true precision of a class hardly changes (bench/calibration.py).
