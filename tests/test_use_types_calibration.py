@@ -17,7 +17,8 @@ from pyke.core.progress import Progress
 from pyke.graph.graph import Graph
 from pyke.pipeline import embed_graph
 from pyke.use import figures
-from pyke.use.types.calibration import LEVELS, Calibration, Measured, calibrate, isotonic
+from pyke.use.types.calibration import LEVELS, Calibration, Measured, calibrate
+from pyke.use.types.curves import isotonic
 from pyke.use.types.folds import FOLDS
 from pyke.use.types.held_out import split
 from pyke.use.types.predict import Predictor, predict_types, prepare

@@ -7,7 +7,8 @@ Where a predicted type comes from, file by file:
 2. `votes.py`: the nearest typed neighbours of a term vote for their classes.
 3. `kinds.py`: which typed subjects look like the queried terms?
 4. `folds.py`: their types are withheld, a twentieth at a time.
-5. `calibration.py`: how often are predictions for these correct? This is the confidence.
+5. `calibration.py`: how often are predictions for these correct? This is the confidence;
+   `curves.py` has the mathematics.
 6. `predict.py`: votes and confidence of every term.
 7. `predictions.py`: the result, a sequence of `rows.py`; `write.py` writes it as RDF or as a table.
 

@@ -4,7 +4,7 @@ The types of typed subjects that look like the queried terms (see kinds.py) are 
 other typed subjects, as if they had none. Confidence is the share of correct predictions among
 those that are alike: first of all with a similar share of the votes, then also of the same class,
 then also for terms of the same kind. A level with few predictions is drawn towards the one above.
-`LineCalibration` fits curves to these predictions, `Calibration` counts them.
+`CurveCalibration` fits curves to these predictions, `Calibration` counts them.
 """
 
 from __future__ import annotations
@@ -19,26 +19,30 @@ from numpy.typing import NDArray
 from pyke.core.arrays import positions
 from pyke.core.progress import Progress
 from pyke.graph.roles import Numbers
+from pyke.use.types.curves import (
+    BINS,
+    between_knots,
+    class_deviations,
+    class_shifts,
+    isotonic,
+    logistic,
+    logit,
+    logit_shifts,
+    share_curve,
+)
 from pyke.use.types.folds import Folds
 from pyke.use.types.kinds import Kinds
 from pyke.use.types.votes import Counts, TypeTable, Voters, has_class
 
-BINS = 20  # of the share of votes, each with as many predictions
+# A level counts as this many predictions in the level below. With 10 to 30, the largest gap between
+# stated and true precision of a class hardly changes (bench/calibration.py).
+CLASS_WEIGHT, KIND_WEIGHT = 20, 30
 # No class counts more than this many predictions in the curve of all. If frequent classes decide it
 # alone (words in wordnet30), rare classes, which are drawn to it, are stated too low. From 300 to
 # 3,000 the likelihood on withheld types differs little; 1,000 is about the best.
 MAX_PREDICTIONS = 1000
-# A level counts as this many predictions in the level below. With 10 to 30, the largest gap between
-# stated and true precision of a class hardly changes (bench/calibration.py).
-CLASS_WEIGHT, KIND_WEIGHT = 20, 30
-NEWTON_STEPS, SHIFT_PRIOR = 20, 0.5
-# Precision of the normal priors of shifts and slopes. Slopes from 1 to 64 make no difference to the
-# precision of classes; 16 has the highest likelihood on withheld types of iswc and codex-m.
-LINE_PRIOR, SLOPE_PRIOR = 1.0, 16.0
-# Of the shift of a bin of a class. From 2 to 20 the likelihood on withheld types of iswc, codex-m
-# and LUBM is higher than without these shifts; 5 is about the best.
-BIN_PRIOR = 5.0
-MAX_LOGIT = 30.0  # keeps a confidence below 1
+# Precision of the normal priors of the shifts of a kind, and of a bin of a class.
+KIND_PRIOR, BIN_PRIOR = 1.0, 10.0
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, in reports
 
 
@@ -151,7 +155,7 @@ class Calibration:
         confidence = self._base[bins]
         if self._shifts.any():
             known = np.append(self._shifts, 0.0)[np.minimum(classes, self._classes)]
-            confidence = _logistic(_logit(confidence) + known)
+            confidence = logistic(logit(confidence) + known)
         class_keys, kind_keys = self._keys(classes, kinds, bins)
         for cells, keys, weight in (
             (self._by_class, class_keys, CLASS_WEIGHT),
@@ -202,42 +206,47 @@ class Calibration:
         return of_class, np.where(known, of_kind, -1)
 
 
-class LineCalibration(Calibration):
+class CurveCalibration(Calibration):
     """Confidence by curves instead of counts in bins.
 
     A count in a small bin is too high or too low by chance, and the predictions that are kept are
-    those where it is too high. On the logistic scale, the curve of a class is a line over the curve
-    of all, and a kind moves it up or down. Where a class does not follow a line, its predictions in
-    a bin of shares move it.
+    those where it is too high. On the logistic scale, the curve of a class deviates smoothly from
+    that of all, and a kind moves it up or down. Where many predictions of a class are off its
+    curve, their bin of shares moves it.
     """
 
     def __init__(self, measured: Measured, mu: int) -> None:
         super().__init__(measured, mu)
-        made = np.bincount(measured.classes, minlength=self._classes)
-        counting = np.minimum(1, MAX_PREDICTIONS / np.maximum(made, 1))[measured.classes]
-        self._curve = share_curve(measured.shares, measured.right, counting, self._edges)
-        logits = self._logits(measured.shares)
-        classes, right = measured.classes, measured.right
-        self._lines = class_lines(logits, classes, right, self._classes)
+        shares, classes, right = measured.shares, measured.classes, measured.right
+        made = np.bincount(classes, minlength=self._classes)
+        counting = np.minimum(1, MAX_PREDICTIONS / np.maximum(made, 1))[classes]
+        self._curve = share_curve(shares, right, counting, self._edges)
+        self._deviations = class_deviations(
+            self._logits(shares), shares, classes, right, self._classes
+        )
+        of_class = self._of_class(shares, classes)
         self._kinds, at = np.unique(self._pairs(classes, measured.kinds), return_inverse=True)
-        of_class = self._lines[0][classes] + self._lines[1][classes] * logits
-        self._kind_shifts = logit_shifts(of_class, at, right, len(self._kinds), LINE_PRIOR)
+        self._kind_shifts = logit_shifts(of_class, at, right, len(self._kinds), KIND_PRIOR)
         of_kind = of_class + self._kind_shifts[at]
-        self._cells, at = np.unique(self._class_bins(measured.shares, classes), return_inverse=True)
+        self._cells, at = np.unique(self._class_bins(shares, classes), return_inverse=True)
         self._bin_shifts = logit_shifts(of_kind, at, right, len(self._cells), BIN_PRIOR)
 
     def confidences(
         self, shares: NDArray[np.float64], classes: Numbers, kinds: Numbers
     ) -> NDArray[np.float64]:
         """Confidence of predictions with a share of the votes, a class and a kind of term."""
-        logits = self._logits(shares)
-        known = np.minimum(classes, self._classes)  # a class that was never measured comes last
-        shifts, slopes = np.append(self._lines, [[0.0], [1.0]], axis=1)[:, known]
         at = positions(self._pairs(classes, kinds), self._kinds)
         of_kind = np.append(self._kind_shifts, 0.0)[at]  # −1: never measured
         at = positions(self._class_bins(shares, classes), self._cells)
         of_bin = np.append(self._bin_shifts, 0.0)[at]
-        return _logistic(shifts + slopes * logits + of_kind + of_bin)
+        return logistic(self._of_class(shares, classes) + of_kind + of_bin)
+
+    def _of_class(self, shares: NDArray[np.float64], classes: Numbers) -> NDArray[np.float64]:
+        """The curve of each class, on the logistic scale."""
+        at, part = between_knots(shares)
+        known = np.minimum(classes, self._classes)  # a class that was never measured comes last
+        before, after = self._deviations[known, at], self._deviations[known, at + 1]
+        return self._logits(shares) + (1 - part) * before + part * after
 
     def _logits(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """The curve of all predictions, on the logistic scale."""
@@ -251,109 +260,6 @@ class LineCalibration(Calibration):
         return kinds.astype(np.int64) * (self._classes + 1) + np.minimum(classes, self._classes)
 
 
-def share_curve(
-    shares: NDArray[np.float64],
-    right: NDArray[np.bool_],
-    weights: NDArray[np.float64],
-    edges: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The curve of weighted predictions: shares of the votes, and logits of how many are correct.
-
-    Its points are the means of bins with `edges` and with others at equal distances: most shares
-    are near 0 or 1, and few quantiles between them. Steps would state the same for a wide bin.
-    """
-    bins = np.searchsorted(np.union1d(edges, np.linspace(0, 1, BINS + 1)), shares, side="right")
-    _, own = np.unique(bins, return_inverse=True)
-    if not len(own):
-        return np.zeros(1), np.zeros(1)
-    made = np.bincount(own, weights)
-    rising = isotonic((np.bincount(own, weights * right) + 1) / (made + 2), made + 2)
-    return np.bincount(own, weights * shares) / made, _logit(rising)
-
-
-def class_shifts(
-    base: NDArray[np.float64], classes: Numbers, right: NDArray[np.bool_], number: int
-) -> NDArray[np.float64]:
-    """How much better or worse each class is than all, on the logistic scale."""
-    return logit_shifts(_logit(base), classes, right, number, SHIFT_PRIOR)
-
-
-def logit_shifts(
-    logits: NDArray[np.float64],
-    groups: Numbers,
-    right: NDArray[np.bool_],
-    number: int,
-    prior: float,
-) -> NDArray[np.float64]:
-    """How much better or worse each group is than its logits say.
-
-    The shift of a group maximises the likelihood of its predictions, with a normal prior: this is a
-    logistic regression with one parameter, by Newton's method.
-    """
-    shifts = np.zeros(number)
-    for _ in range(NEWTON_STEPS):
-        expected = _logistic(logits + shifts[groups])
-        gaps = np.bincount(groups, right - expected, number) - prior * shifts
-        slopes = np.bincount(groups, expected * (1 - expected), number) + prior
-        shifts += np.clip(gaps / slopes, -1, 1)
-    return shifts
-
-
-def class_lines(
-    logits: NDArray[np.float64], classes: Numbers, right: NDArray[np.bool_], number: int
-) -> NDArray[np.float64]:
-    """(2, classes): shift and slope of each class, by a logistic regression with two parameters.
-
-    The priors draw the shift towards 0 and the slope towards 1.
-    """
-    shifts, slopes = np.zeros(number), np.ones(number)
-    for _ in range(NEWTON_STEPS):
-        expected = _logistic(shifts[classes] + slopes[classes] * logits)
-        gaps, weights = right - expected, expected * (1 - expected)
-        gap = np.bincount(classes, gaps, number) - LINE_PRIOR * shifts
-        tilt = np.bincount(classes, gaps * logits, number) - SLOPE_PRIOR * (slopes - 1)
-        a = np.bincount(classes, weights, number) + LINE_PRIOR
-        b = np.bincount(classes, weights * logits, number)
-        c = np.bincount(classes, weights * logits**2, number) + SLOPE_PRIOR
-        determinant = a * c - b**2
-        shifts += np.clip((c * gap - b * tilt) / determinant, -1, 1)
-        slopes += np.clip((a * tilt - b * gap) / determinant, -1, 1)
-    return np.stack([shifts, slopes])
-
-
-def _logit(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    logits: NDArray[np.float64] = np.log(shares / (1 - shares))
-    return logits
-
-
-def _logistic(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    shares: NDArray[np.float64] = 1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
-    return shares
-
-
-def isotonic(
-    values: Sequence[float] | NDArray[np.float64], weights: Sequence[float] | Counts
-) -> NDArray[np.float64]:
-    """Isotonic regression: the non-decreasing sequence with the least weighted squared error.
-
-    Adjacent values that decrease are replaced by their weighted mean until none does.
-
-    Examples
-    --------
-    >>> isotonic([0.1, 0.5, 0.3], [1, 1, 1]).tolist()
-    [0.1, 0.4, 0.4]
-    """
-    pools: list[tuple[float, float, int]] = []  # mean, weight, number of values
-    for value, weight in zip(values, weights, strict=True):
-        pool = (float(value), float(weight), 1)
-        while pools and pools[-1][0] >= pool[0]:
-            mean, mass, size = pools.pop()
-            total = mass + pool[1]
-            pool = ((mean * mass + pool[0] * pool[1]) / total, total, size + pool[2])
-        pools.append(pool)
-    return np.repeat([mean for mean, _, _ in pools], [size for _, _, size in pools])
-
-
 def calibrate(folds: Folds, kinds: Kinds, progress: Progress) -> Calibration:
     """Predict the types of typed subjects that look like the queried terms, and count.
 
@@ -365,7 +271,7 @@ def calibrate(folds: Folds, kinds: Kinds, progress: Progress) -> Calibration:
         _measure(folds.withheld(fold), kinds, of_twins == fold, folds.voters.known, progress)
         for fold in np.unique(of_twins).tolist()
     ]
-    return LineCalibration(Measured.of(parts), folds.voters.mu)
+    return CurveCalibration(Measured.of(parts), folds.voters.mu)
 
 
 def _measure(
