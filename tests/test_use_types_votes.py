@@ -26,6 +26,7 @@ from pyke.config import Config
 from pyke.core.progress import Progress
 from pyke.errors import NothingToScore, UsageError
 from pyke.graph.graph import Graph
+from pyke.use.neighbours.search import Neighbours
 from pyke.use.types.evidence import find_evidence
 from pyke.use.types.votes import (
     VOTERS,
@@ -144,6 +145,29 @@ def test_neighbours_with_other_roles_or_other_numbers_of_triples_weigh_less() ->
         {name: 3 / 4 * value**3 / total for name, value in expected.items()}
     ), "three of four near neighbours share a role"
     assert len(counted.classes) == 3, "a neighbour without a shared role does not vote"
+
+
+def test_a_number_of_triples_counts_as_much_as_it_should() -> None:
+    """One voter has p once as the query, and q thrice; the other has q once and p thrice."""
+    lines = ["<e:query> <e:p> <e:o1> .\n<e:query> <e:q> <e:o1> ."]
+    for name, role, other in (("one", "p", "q"), ("two", "q", "p")):
+        lines += [f"<e:{name}> <e:{role}> <e:o1> .", f"<e:{name}> {TYPE} <e:{name}s> ."]
+        lines += [f"<e:{name}> <e:{other}> <e:o{n}> ." for n in range(3)]
+    graph = graph_of("\n".join(lines) + "\n")
+    voters = voters_of(graph, 1)
+    predicates = [graph.terms[int(x)] for x in voters.evidence.predicates]
+    counting = np.zeros(2 * len(predicates))
+    counting[2 * predicates.index("e:p")] = 0.5
+    queries = voters.queries(np.array([graph.terms.id("e:query")], np.int32))
+    found = Neighbours(np.array([[0, 1]], np.int32), np.ones((1, 2), np.float32), True, 1.0)
+    names = [graph.terms[int(x)] for x in voters.known.subjects]
+    plain = voters.overlaps(queries, found)[0]
+    assert plain == pytest.approx(2 * np.log(2) / np.log(2 * 4))
+    counted = replace(voters, counting=counting).overlaps(queries, found)[0]
+    of_two = 2 * np.log(2) / (2 * np.log(2) + 0.5 * np.log(4 / 2))
+    assert dict(zip(names, counted.tolist(), strict=True)) == pytest.approx(
+        {"e:one": 1.0, "e:two": of_two}
+    )
 
 
 def test_neighbours_at_the_same_place_have_equal_finite_weights() -> None:

@@ -4,7 +4,8 @@ Where a predicted type comes from, file by file:
 
 1. `evidence.py`: the graph is embedded without its types, so that typed and untyped terms are
    compared in the same way.
-2. `votes.py`: the nearest typed neighbours of a term vote for their classes.
+2. `votes.py`: the nearest typed neighbours of a term vote for their classes; `numbers.py` says
+   how much it counts how often both have a role.
 3. `kinds.py`: which typed subjects look like the queried terms?
 4. `folds.py`: their types are withheld, a twentieth at a time.
 5. `calibration.py`: how often are predictions for these correct? This is the confidence;

@@ -88,6 +88,7 @@ class Explanation:
     voters: tuple[Voter, ...]
     shared: tuple[Shared, ...]
     power: int = 0  # of the overlap of roles, in the weights of the voters; 0 without voters
+    informative_numbers: bool = False  # whether overlaps count numbers only as far as they tell
 
     def __repr__(self) -> str:
         votes = ", ".join(
@@ -255,6 +256,7 @@ def explain_query(
         ),
         _most_specific(e, own_contexts, voters_with),
         voters.power,
+        voters.counting is not None,
     )
 
 

@@ -5,8 +5,9 @@ it. So the types of a twentieth of the typed subjects, a fold, are withheld at a
 is read out again without them. Then these subjects are predicted from the others, exactly as if
 they had no types. The simulation is not repeated: it knows no types.
 
-One number is chosen by withheld types: how much more a neighbour counts that has the same roles
-about as often (the power of the overlap, see votes.py). In some graphs, how often a term has a role
+Two settings are chosen by withheld types: how much more a neighbour counts that has the same roles
+about as often (the power of the overlap, see votes.py), and whether all numbers of triples count,
+or only as far as they tell classes apart (numbers.py). In some graphs, how often a term has a role
 decides its class; in others it hardly matters.
 """
 
@@ -24,14 +25,15 @@ from pyke.graph.graph import Graph
 from pyke.graph.roles import Numbers
 from pyke.use.neighbours.search import Neighbours
 from pyke.use.types.evidence import Typeless
+from pyke.use.types.numbers import informative_numbers
 from pyke.use.types.votes import ClassVotes, TypeTable, Voters, agreement, vote
 
 # With 5 folds, a fifth of the neighbours of each twin had no types, so its predictions were worse
 # than those of untyped terms, and classes of wordnet30 were stated up to .14 too low.
 FOLDS = 20
-POWERS = (3, 1, 6, 12, 24)  # of the overlap of roles; the first one wins ties
-TRIED_FOLDS = 4  # folds whose types are withheld to choose the power
-# Typed subjects of these folds to choose the power by. With fewer, it stays as it is.
+POWERS = (3, 1, 6, 12, 24, 48, 96)  # of the overlap of roles; the first one wins ties
+TRIED_FOLDS = 4  # folds whose types are withheld to choose how overlaps count
+# Typed subjects of these folds to choose by. With fewer, overlaps count as usual.
 MIN_TRIED, MAX_TRIED = 500, 10_000
 # With more typed subjects, folds with half of this number are enough to measure confidence.
 MAX_MEASURED = 1 << 17
@@ -57,24 +59,33 @@ class Folds:
         voters = Voters.of(evidence, table, mu, config.threads, exact)
         order = np.random.default_rng([config.seed, 5]).permutation(len(voters.known))
         folds = cls(typeless, graph.types, voters, order % FOLDS)
-        return replace(folds, voters=replace(voters, power=folds._best_power()))
+        return replace(folds, voters=folds._best_voters())
 
-    def _best_power(self) -> int:
-        """The power with which the votes on withheld types are closest to them."""
+    def _best_voters(self) -> Voters:
+        """The voters, with the overlaps that bring votes on withheld types closest to them."""
         is_tried = self.of_voters < TRIED_FOLDS
         rows = np.flatnonzero(is_tried)
         if len(rows) < MIN_TRIED:
-            return self.voters.power
+            return self.voters
         tried = self.voters.known.rows(rows[:: -(-len(rows) // MAX_TRIED)])
         voters = self._without(is_tried).without_places()
         queries = voters.queries(tried.subjects)
         near = voters.nearest(queries, Progress())
+        told = informative_numbers(voters.evidence, voters.known)
+        choices = [
+            replace(voters, power=power, counting=counting)
+            for counting in (None, told)
+            for power in POWERS
+        ]
 
-        def score(power: int) -> float:
-            weights = replace(voters, power=power).weights(queries, near)
-            return agreement(vote(near.ids, voters.known, weights), tried)
+        def score(choice: Voters) -> float:
+            return agreement(vote(near.ids, voters.known, choice.weights(queries, near)), tried)
 
-        return max(POWERS, key=score)
+        best = max(choices, key=score)
+        if best.counting is not None:
+            told = informative_numbers(self.voters.evidence, self.voters.known)
+        counting = None if best.counting is None else told
+        return replace(self.voters, power=best.power, counting=counting)
 
     @property
     def candidates(self) -> Ids:

@@ -158,6 +158,8 @@ class Voters:
     exact: bool | None = None
     points: Floats | None = None  # vectors of the known subjects, if not those of the evidence
     power: int = OVERLAP_POWER  # of the overlap; 0: all that share a role count alike
+    # How much the number of triples in each role counts, 0 to 1 (numbers.py); None: all of it.
+    counting: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -213,20 +215,29 @@ class Voters:
     def overlaps(self, queries: Queries, found: Neighbours) -> NDArray[np.float64]:
         """(queries, μ): how much the roles of a query and a neighbour overlap, from 0 to 1.
 
-        A role counts with ln(1 + its triples). So 1 means the same roles, as often.
+        A role counts with ln(1 + its triples). So 1 means the same roles, as often. If `counting`
+        is given, the part above ln 2 is multiplied by it.
         """
         from pyke.use.types._kernels import role_overlaps  # loads Numba
 
         e, neighbours = self.evidence, self.known.subjects[found.ids]
         overlaps = np.empty(found.ids.shape, np.float64)
-
-        known = (e.role_offsets, e.roles, e.role_sizes)
+        own = (*queries.roles[:2], self._counted(queries.roles.roles, queries.roles.sizes))
+        known = (e.role_offsets, e.roles, self._counted(e.roles, e.role_sizes))
 
         def compare(begin: int, end: int) -> None:
-            role_overlaps(*queries.roles, *known, neighbours, begin, end, overlaps)
+            role_overlaps(*own, *known, neighbours, begin, end, overlaps)
 
         parallel_for(self.threads, len(queries), compare)
         return overlaps
+
+    def _counted(self, roles: Ids, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sizes of roles, if the number of triples counts as much as it should."""
+        if self.counting is None:
+            return sizes
+        one = np.log(2)
+        counted: NDArray[np.float64] = one + self.counting[roles] * (sizes - one)
+        return counted
 
     def weights(self, queries: Queries, found: Neighbours) -> NDArray[np.float64]:
         """(queries, μ): the weight of each neighbour among all μ; 0 if it shares no role.
