@@ -15,6 +15,10 @@ Adagrad. TransE has the same training with the distance |s + p - o| and without 
 Weights of the regularizer are compared after a few epochs by MRR on the validation set. The best
 one trains until its score stops rising or --seconds of CPU time are over. The state with the best
 score counts.
+
+`PyKEEN ComplEx` and so on are the models of PyKEEN as `pyke compare` trains them: their own loss or
+NSSA, their own regularizers and constraints, Adam, ten wrong triples for each. The settings of
+`pyke compare` are compared as above.
 """
 
 from __future__ import annotations
@@ -32,6 +36,8 @@ import common
 from pyke.config import Config
 from pyke.core.arrays import Ids
 from pyke.core.progress import Progress
+from pyke.evaluate.rivals.registry import Job
+from pyke.evaluate.rivals.trained import SMALL, LinkModel, link_grid
 from pyke.graph.changes import remove_triples
 from pyke.graph.graph import Graph
 from pyke.graph.roles import states_type
@@ -42,6 +48,8 @@ PART, QUERIES_AT_ONCE, VALIDATION = 0.05, 256, 500
 VOTERS = (20, 100)
 TAILS, HEADS = "tails", "heads"
 MODELS = ("ComplEx", "DistMult", "TransE")
+PYKEEN = tuple(f"PyKEEN {name}" for name in MODELS)
+SLICE = 512  # of all entities that PyKEEN scores at once; all of them take gigabytes
 NEGATIVES, BATCH, LEARNING_RATE, INITIAL = 400, 1024, 0.1, 0.1
 EPOCHS, PATIENCE = 5, 3  # between two scores; scores in a row that are not the best so far
 
@@ -242,6 +250,14 @@ class Model:
         a, b = one.chunk(2, dim=1)
         return (a**2 + b**2 + 1e-12).sqrt()
 
+    def state(self) -> Any:
+        """A copy of the parameters."""
+        return [one.detach().clone() for one in self.parameters]
+
+    def load(self, state: Any) -> None:
+        """Return to an earlier state."""
+        self.parameters = state
+
     def scorer(self) -> Scorer:
         """Scores by the parameters as they are when it is called."""
         torch = self._torch
@@ -258,40 +274,89 @@ class Model:
         return score
 
 
+class PykeenModel(LinkModel):
+    """A model of PyKEEN in training, as in `pyke compare`."""
+
+    def __init__(self, parts: Parts, name: str, config: Config, settings: dict[str, Any]) -> None:
+        import torch
+
+        self._torch, self._terms = torch, len(parts.graph.terms)
+        # One dimension of ComplEx has two real numbers.
+        size = config.dimensions // (2 if name == "ComplEx" else 1)
+        more = SMALL if name == "ComplEx" else {}
+        job = Job(parts.graph, config)
+        super().__init__(job, name, settings, {"embedding_dim": size, **more})
+        self._relations = np.searchsorted(np.unique(job.triples[:, 1]), parts.graph.predicates)
+
+    def state(self) -> Any:
+        """A copy of the parameters."""
+        return {key: value.clone() for key, value in self._model.state_dict().items()}
+
+    def load(self, state: Any) -> None:
+        """Return to an earlier state."""
+        self._model.load_state_dict(state)
+
+    def scorer(self) -> Scorer:
+        """Scores by the parameters as they are when it is called."""
+        torch, model = self._torch, self._model
+
+        def score(side: str, predicate: int, given: Ids) -> NDArray[np.float32]:
+            terms = torch.as_tensor(np.searchsorted(self._entities, given))
+            relations = torch.full_like(terms, int(self._relations[predicate]))
+            with torch.no_grad():
+                if side == TAILS:
+                    pairs = torch.stack([terms, relations], dim=1)
+                    scores = model.predict_t(pairs, slice_size=SLICE)
+                else:
+                    pairs = torch.stack([relations, terms], dim=1)
+                    scores = model.predict_h(pairs, slice_size=SLICE)
+            found = np.full((len(given), self._terms), -np.inf, np.float32)
+            found[:, self._entities] = scores.numpy()
+            return found
+
+        return score
+
+
 def train(
     parts: Parts, config: Config, name: str, regularizers: list[float], seconds: float
 ) -> tuple[Scorer, dict[str, Any]]:
     """The best model by MRR on the validation set, and its settings."""
     some = parts.valid[:: max(1, len(parts.valid) // VALIDATION)]
-    runs = [(Model(parts, name, config, weight), weight) for weight in regularizers]
+    runs: list[tuple[Any, dict[str, Any]]] = (
+        [
+            (PykeenModel(parts, name.split()[1], config, choice), choice)
+            for choice in link_grid(len(parts.graph))
+        ]
+        if name in PYKEEN
+        else [(Model(parts, name, config, weight), {"N3": weight}) for weight in regularizers]
+    )
     began, epochs, waited = time.process_time(), 0, 0
-    best: tuple[float, Model, list[Any], dict[str, Any]] | None = None
+    best: tuple[float, Any, Any, dict[str, Any]] | None = None
     while waited < PATIENCE and time.process_time() - began < seconds:
         epochs += EPOCHS
         found = []
-        for model, weight in runs:
+        for model, choice in runs:
             for _ in range(EPOCHS):
                 model.train()
             found.append(figures(ranks(parts, some, model.scorer()))["MRR"])
-            settings = {"N3": weight, "epochs": epochs}
+            settings = choice | {"epochs": epochs}
             seen = round(time.process_time() - began)
             print(f"{name} {settings}, {seen} s: {found[-1]:.3f}", file=sys.stderr, flush=True)
             waited += len(runs) == 1
             if best is None or found[-1] > best[0]:
-                state = [one.detach().clone() for one in model.parameters]
-                best, waited = (found[-1], model, state, settings), 0
+                best, waited = (found[-1], model, model.state(), settings), 0
         runs = [runs[int(np.argmax(found))]]
     if best is None:
         common.stop("--seconds is too short")
     _, model, state, settings = best
-    model.parameters = state
+    model.load(state)
     return model.scorer(), settings | {"CPU s": round(time.process_time() - began)}
 
 
 def main() -> None:
     parser = common.parser(__doc__)
     parser.add_argument("--graph", default="codex-m")
-    parser.add_argument("--methods", nargs="+", default=["PYKE", *MODELS])
+    parser.add_argument("--methods", nargs="+", default=["PYKE", *MODELS, *PYKEEN])
     parser.add_argument("--asked", type=int, default=3000, help="test triples [3000]")
     parser.add_argument("--seconds", type=float, default=600, help="CPU time of a model [600]")
     parser.add_argument("--dimensions", type=int, default=200, help="of trained models [200]")
