@@ -14,8 +14,8 @@ from pyke.use.types.curves import (
     REACH,
     ROUGHNESS,
     SHIFT_PRIOR,
-    class_deviations,
     class_shifts,
+    group_deviations,
 )
 
 
@@ -67,7 +67,7 @@ def test_within_a_wide_bin_a_larger_share_has_more_confidence() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_curve_of_a_class_maximises_the_likelihood_with_its_prior(seed: int) -> None:
+def test_the_curve_of_a_group_maximises_the_likelihood_with_its_prior(seed: int) -> None:
     draw = np.random.default_rng(seed)
     shares, classes = draw.uniform(0, 1, 200), draw.integers(0, 4, 200)
     shares[:3] = 0, 1, 0.5
@@ -86,8 +86,8 @@ def test_the_curve_of_a_class_maximises_the_likelihood_with_its_prior(seed: int)
                 total += math.log(p if is_right else 1 - p)
         return total
 
-    found = class_deviations(logits, shares, classes, right, 5)
-    assert (found[4:] == 0).all(), "a class without predictions has the curve of all"
+    found = group_deviations(logits, shares, classes, right, 5)
+    assert (found[4:] == 0).all(), "a group without predictions has no deviation"
     for class_ in range(4):
         best = likelihood(class_, found[class_])
         for knot in range(len(KNOTS)):
@@ -117,7 +117,19 @@ def test_classes_and_kinds_that_are_often_wrong_have_less_confidence() -> None:
     assert confidence(found, 1, 0) == pytest.approx(0.1, abs=0.02)
     assert confidence(found, 1, 1) == pytest.approx(0.9, abs=0.02)
     assert confidence(found, 1, 7) == pytest.approx(0.5, abs=0.02), "a kind that is not known"
-    assert confidence(found, 5, 0) == pytest.approx(380 / 600, abs=0.02), "an unknown class"
+    assert confidence(found, 5, 7) == pytest.approx(380 / 600, abs=0.02), "neither is known"
+    assert confidence(found, 5, 0) < 0.5, "an unknown class of a kind that is often wrong"
+
+
+def test_the_curve_of_a_class_can_be_another_one_in_each_kind() -> None:
+    """One kind is correct from a share of .3 on, another as often as its share says."""
+    draw = np.random.default_rng(4)
+    shares, kinds = draw.uniform(0, 1, 4000), np.arange(4000) % 2
+    right = np.where(kinds == 0, shares > 0.3, draw.random(4000) < shares)
+    found = CurveCalibration(Measured(shares, 0 * kinds, kinds, right, 4000, 4000), 8)
+    asked = np.array([0.15, 0.5, 0.15, 0.5])
+    confidences = found.confidences(asked, np.zeros(4, int), np.array([0, 0, 1, 1]))
+    assert confidences == pytest.approx([0.05, 0.95, 0.15, 0.5], abs=0.1)
 
 
 def test_few_predictions_hardly_move_the_curve_and_none_gives_one_half() -> None:

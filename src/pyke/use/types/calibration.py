@@ -21,13 +21,12 @@ from pyke.core.progress import Progress
 from pyke.graph.roles import Numbers
 from pyke.use.types.curves import (
     BINS,
-    between_knots,
-    class_deviations,
     class_shifts,
+    deviation_at,
+    group_deviations,
     isotonic,
     logistic,
     logit,
-    logit_shifts,
     share_curve,
 )
 from pyke.use.types.folds import Folds
@@ -41,8 +40,6 @@ CLASS_WEIGHT, KIND_WEIGHT = 20, 30
 # alone (words in wordnet30), rare classes, which are drawn to it, are stated too low. From 300 to
 # 3,000 the likelihood on withheld types differs little; 1,000 is about the best.
 MAX_PREDICTIONS = 1000
-# Precision of the normal priors of the shifts of a kind, and of a bin of a class.
-KIND_PRIOR, BIN_PRIOR = 1.0, 10.0
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, in reports
 
 
@@ -211,52 +208,50 @@ class CurveCalibration(Calibration):
 
     A count in a small bin is too high or too low by chance, and the predictions that are kept are
     those where it is too high. On the logistic scale, the curve of a class deviates smoothly from
-    that of all, and a kind moves it up or down. Where many predictions of a class are off its
-    curve, their bin of shares moves it.
+    that of all. So does the curve of a kind, and that of the predictions with both.
     """
 
     def __init__(self, measured: Measured, mu: int) -> None:
         super().__init__(measured, mu)
-        shares, classes, right = measured.shares, measured.classes, measured.right
+        shares, classes, kinds = measured.shares, measured.classes, measured.kinds
         made = np.bincount(classes, minlength=self._classes)
         counting = np.minimum(1, MAX_PREDICTIONS / np.maximum(made, 1))[classes]
-        self._curve = share_curve(shares, right, counting, self._edges)
-        self._deviations = class_deviations(
-            self._logits(shares), shares, classes, right, self._classes
-        )
-        of_class = self._of_class(shares, classes)
-        self._kinds, at = np.unique(self._pairs(classes, measured.kinds), return_inverse=True)
-        self._kind_shifts = logit_shifts(of_class, at, right, len(self._kinds), KIND_PRIOR)
-        of_kind = of_class + self._kind_shifts[at]
-        self._cells, at = np.unique(self._class_bins(shares, classes), return_inverse=True)
-        self._bin_shifts = logit_shifts(of_kind, at, right, len(self._cells), BIN_PRIOR)
+        self._curve = share_curve(shares, measured.right, counting, self._edges)
+        self._number_of_kinds = int(kinds.max(initial=-1)) + 1
+        self._pairs = np.unique(self._pairs_of(classes, kinds))
+        self._deviations: list[NDArray[np.float64]] = []
+        numbers = self._classes, self._number_of_kinds, len(self._pairs)
+        for level, number in enumerate(numbers):
+            logits, groups = self._logits(shares, classes, kinds), self._groups(classes, kinds)
+            found = group_deviations(logits, shares, groups[level], measured.right, number)
+            self._deviations.append(found)
 
     def confidences(
         self, shares: NDArray[np.float64], classes: Numbers, kinds: Numbers
     ) -> NDArray[np.float64]:
         """Confidence of predictions with a share of the votes, a class and a kind of term."""
-        at = positions(self._pairs(classes, kinds), self._kinds)
-        of_kind = np.append(self._kind_shifts, 0.0)[at]  # −1: never measured
-        at = positions(self._class_bins(shares, classes), self._cells)
-        of_bin = np.append(self._bin_shifts, 0.0)[at]
-        return logistic(self._of_class(shares, classes) + of_kind + of_bin)
+        return logistic(self._logits(shares, classes, kinds))
 
-    def _of_class(self, shares: NDArray[np.float64], classes: Numbers) -> NDArray[np.float64]:
-        """The curve of each class, on the logistic scale."""
-        at, part = between_knots(shares)
-        known = np.minimum(classes, self._classes)  # a class that was never measured comes last
-        before, after = self._deviations[known, at], self._deviations[known, at + 1]
-        return self._logits(shares) + (1 - part) * before + part * after
-
-    def _logits(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The curve of all predictions, on the logistic scale."""
+    def _logits(
+        self, shares: NDArray[np.float64], classes: Numbers, kinds: Numbers
+    ) -> NDArray[np.float64]:
+        """The curve of all predictions and the deviations from it, as far as they are known."""
         found: NDArray[np.float64] = np.interp(shares, *self._curve)
+        # There are fewer deviations than groups while they are being fitted.
+        for deviation, groups in zip(self._deviations, self._groups(classes, kinds), strict=False):
+            found += deviation_at(deviation, groups, shares)
         return found
 
-    def _class_bins(self, shares: NDArray[np.float64], classes: Numbers) -> Numbers:
-        return np.minimum(classes, self._classes) * self._size + self._bins(shares)
+    def _groups(self, classes: Numbers, kinds: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """The groups that predictions belong to. What was never measured is the last one."""
+        pairs = positions(self._pairs_of(classes, kinds), self._pairs)
+        return (
+            np.minimum(classes, self._classes),
+            np.minimum(kinds, self._number_of_kinds),
+            np.where(pairs >= 0, pairs, len(self._pairs)),
+        )
 
-    def _pairs(self, classes: Numbers, kinds: Numbers) -> Numbers:
+    def _pairs_of(self, classes: Numbers, kinds: Numbers) -> Numbers:
         return kinds.astype(np.int64) * (self._classes + 1) + np.minimum(classes, self._classes)
 
 

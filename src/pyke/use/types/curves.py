@@ -16,12 +16,14 @@ from pyke.use.types.votes import Counts
 
 BINS = 20  # of the share of votes, each with as many predictions
 NEWTON_STEPS, SHIFT_PRIOR = 20, 0.5
-# The curve of a class deviates from that of all at these shares (on the logistic scale), and
+# The curve of a group deviates from the one above at these shares (on the logistic scale), and
 # linearly between them. The prior of the deviations is a Gaussian process: their covariance is
 # LEVEL + ROUGHNESS · exp(−distance / REACH). Chosen by the likelihood of withheld types of six
 # graphs; with half or twice of each it is hardly lower.
 KNOTS = np.linspace(-9, 9, 13)
 LEVEL, ROUGHNESS, REACH = 0.5, 1.0, 5.4
+MIN_STEP = 1e-6  # of Newton's method; then stop
+GROUPS_AT_ONCE = 1 << 12
 MAX_LOGIT = 30.0  # keeps a confidence below 1
 
 
@@ -48,71 +50,92 @@ def share_curve(
 def class_shifts(
     base: NDArray[np.float64], classes: Numbers, right: NDArray[np.bool_], number: int
 ) -> NDArray[np.float64]:
-    """How much better or worse each class is than all, on the logistic scale."""
-    return logit_shifts(logit(base), classes, right, number, SHIFT_PRIOR)
+    """How much better or worse each class is than all, on the logistic scale.
 
-
-def logit_shifts(
-    logits: NDArray[np.float64],
-    groups: Numbers,
-    right: NDArray[np.bool_],
-    number: int,
-    prior: float,
-) -> NDArray[np.float64]:
-    """How much better or worse each group is than its logits say.
-
-    The shift of a group maximises the likelihood of its predictions, with a normal prior: this is a
+    The shift of a class maximises the likelihood of its predictions, with a normal prior: this is a
     logistic regression with one parameter, by Newton's method.
     """
-    shifts = np.zeros(number)
+    shifts, logits = np.zeros(number), logit(base)
     for _ in range(NEWTON_STEPS):
-        expected = logistic(logits + shifts[groups])
-        gaps = np.bincount(groups, right - expected, number) - prior * shifts
-        slopes = np.bincount(groups, expected * (1 - expected), number) + prior
+        expected = logistic(logits + shifts[classes])
+        gaps = np.bincount(classes, right - expected, number) - SHIFT_PRIOR * shifts
+        slopes = np.bincount(classes, expected * (1 - expected), number) + SHIFT_PRIOR
         shifts += np.clip(gaps / slopes, -1, 1)
     return shifts
 
 
-def class_deviations(
+def group_deviations(
     logits: NDArray[np.float64],
     shares: NDArray[np.float64],
-    classes: Numbers,
+    groups: Numbers,
     right: NDArray[np.bool_],
     number: int,
 ) -> NDArray[np.float64]:
-    """(classes + 1, knots): how far the curve of each class is from the logits; the last is 0.
+    """(groups + 1, knots): how far the curve of each group is from the logits; the last is 0."""
+    found = np.zeros((number + 1, len(KNOTS)))
+    order = np.argsort(groups, kind="stable")
+    sizes = np.bincount(groups, minlength=number)
+    borders = np.append(0, np.cumsum(sizes))
+    for begin in range(0, number, GROUPS_AT_ONCE):
+        end = min(begin + GROUPS_AT_ONCE, number)
+        own = order[borders[begin] : borders[end]]
+        own_groups = groups[own] - begin
+        found[begin:end] = _fit(logits[own], shares[own], own_groups, right[own], end - begin)
+    return found
+
+
+def _fit(
+    logits: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    groups: Numbers,
+    right: NDArray[np.bool_],
+    number: int,
+) -> NDArray[np.float64]:
+    """The deviations of some groups.
 
     They maximise the likelihood of the predictions, with the prior of a Gaussian process: this is a
     logistic regression with a parameter for each knot, by Newton's method.
     """
-    found, size = np.zeros((number + 1, len(KNOTS))), len(KNOTS)
-    present, rows = np.unique(classes, return_inverse=True)
+    size = len(KNOTS)
     distances = np.abs(KNOTS[:, None] - KNOTS)
     precision = np.linalg.inv(LEVEL + ROUGHNESS * np.exp(-distances / REACH))
     at, part = between_knots(shares)
-    cells = rows * size + at  # the knot before each share; the one after it has the next number
+    cells = groups * size + at  # the knot before each share; the one after it has the next number
 
     def sums(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
-        numbers = len(present) * size
-        both = np.bincount(cells, before, numbers), np.bincount(cells + 1, after, numbers)
+        both = (
+            np.bincount(cells, before, number * size),
+            np.bincount(cells + 1, after, number * size),
+        )
         total: NDArray[np.float64] = np.add(*both, dtype=np.float64)
         return total.reshape(-1, size)
 
-    own = np.zeros((len(present), size))
+    found = np.zeros((number, size))
     diagonal = np.arange(size)
     for _ in range(NEWTON_STEPS):
-        near = own.ravel()
+        near = found.ravel()
         expected = logistic(logits + (1 - part) * near[cells] + part * near[cells + 1])
         gaps, weights = right - expected, expected * (1 - expected)
-        slopes = np.tile(precision, (len(present), 1, 1))
+        slopes = np.tile(precision, (number, 1, 1))
         slopes[:, diagonal, diagonal] += sums((1 - part) ** 2 * weights, part**2 * weights)
         both = sums(part * (1 - part) * weights, np.zeros(len(part)))[:, :-1]
         slopes[:, diagonal[:-1], diagonal[1:]] += both
         slopes[:, diagonal[1:], diagonal[:-1]] += both
-        rising = sums((1 - part) * gaps, part * gaps) - own @ precision
-        own += np.clip(np.linalg.solve(slopes, rising[..., None])[..., 0], -1, 1)
-    found[present] = own
+        rising = sums((1 - part) * gaps, part * gaps) - found @ precision
+        step = np.clip(np.linalg.solve(slopes, rising[..., None])[..., 0], -1, 1)
+        found += step
+        if np.abs(step).max(initial=0) < MIN_STEP:
+            break
     return found
+
+
+def deviation_at(
+    found: NDArray[np.float64], groups: Numbers, shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How far the curve of each group is from the one above, at a share of its own."""
+    at, part = between_knots(shares)
+    near: NDArray[np.float64] = (1 - part) * found[groups, at] + part * found[groups, at + 1]
+    return near
 
 
 def between_knots(shares: NDArray[np.float64]) -> tuple[Numbers, NDArray[np.float64]]:
