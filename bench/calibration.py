@@ -10,7 +10,9 @@ authority  All subjects of a namespace lose their types, for each of the six lar
 Predictions for these subjects are compared with the types they had. All seeds of a graph are
 counted together. Stated precision (mean confidence) and true precision must agree within .05 for
 every class with at least 50 predictions of confidence .5 and more. A gap that two standard errors
-explain is not a miss. `found` is the share of the withheld types that was predicted.
+explain is not a miss. The first line also says how many would miss this by chance, if each
+confidence were the true probability and predictions were independent. `found` is the share of the
+withheld types that was predicted.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ GRAPHS = ("iswc", "codex-m", "wikipathways", "wordnet30", "pleiades", "lubm")
 PROTOCOLS = ("random", "stripped", "authority")
 LEVELS = (0.5, 0.8, 0.9)
 TOLERANCE, MIN_PREDICTIONS = 0.05, 50
+DRAWS = 300  # of outcomes, if confidences were true
 NAMESPACES, MIN_NAMESPACE, MAX_SHARE = 6, 100, 0.7
 
 
@@ -81,14 +84,34 @@ class Outcome:
 
     def by_class(self, level: float) -> list[tuple[int, int, float, float]]:
         """Class, predictions, stated and true precision of classes with enough predictions."""
-        chosen = (self.confidences >= level) & self.measured
         found = []
+        for class_, own in self._large_classes(level):
+            stated, true = self.confidences[own].mean(), self.right[own].mean()
+            found.append((class_, int(own.sum()), float(stated), float(true)))
+        return sorted(found, key=lambda one: -abs(one[2] - one[3]))
+
+    def misses_by_chance(self, level: float) -> float:
+        """Classes that would miss the target, if each confidence were the true probability."""
+        draw, missed = np.random.default_rng(0), 0
+        for _, own in self._large_classes(level):
+            stated = self.confidences[own]
+            for _ in range(DRAWS):
+                true = float((draw.random(len(stated)) < stated).mean())
+                missed += is_miss(float(stated.mean()), true, len(stated))
+        return missed / DRAWS
+
+    def _large_classes(self, level: float) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+        chosen = (self.confidences >= level) & self.measured
         for class_ in np.unique(self.classes[chosen]).tolist():
             own = chosen & (self.classes == class_)
             if own.sum() >= MIN_PREDICTIONS:
-                stated, true = self.confidences[own].mean(), self.right[own].mean()
-                found.append((class_, int(own.sum()), float(stated), float(true)))
-        return sorted(found, key=lambda one: -abs(one[2] - one[3]))
+                yield class_, own
+
+
+def is_miss(stated: float, true: float, count: int) -> bool:
+    """Whether stated and true precision differ by too much, and by more than two errors."""
+    gap, error = abs(stated - true), np.sqrt(max(true * (1 - true), 0.0001) / count)
+    return bool(gap > TOLERANCE and gap > 2 * error)
 
 
 def without_types(graph: Graph, config: Config, withheld: NDArray[np.bool_], strip: bool) -> Graph:
@@ -175,16 +198,28 @@ def rows_of(
     by_class = outcome.by_class(LEVELS[0])
     misses = []
     for class_, count, stated, true in by_class:
-        gap, error = abs(stated - true), np.sqrt(max(true * (1 - true), 0.0001) / count)
         rows.append(
             {"selection": local_name(graph.terms[class_]), "predictions": count,
-             "stated": stated, "true": true, "gap": gap}
+             "stated": stated, "true": true, "gap": abs(stated - true)}
         )  # fmt: skip
-        if gap > TOLERANCE and gap > 2 * error:
+        if is_miss(stated, true, count):
             misses.append(f"{name}, {protocol}, {graph.terms[class_]}: {stated:.3f} or {true:.3f}")
     not_measured = outcome.unmeasured / max(1, outcome.subjects)
     head = {"graph": name, "protocol": protocol, "not measured": not_measured}
     return [head | row for row in rows], misses
+
+
+def summary(outcomes: dict[tuple[str, str], Outcome]) -> str:
+    """How many classes are within the target, miss it, and would miss it by chance."""
+    found = [one for outcome in outcomes.values() for one in outcome.by_class(LEVELS[0])]
+    within = sum(abs(stated - true) <= TOLERANCE for *_, stated, true in found)
+    missed = [stated - true for _, n, stated, true in found if is_miss(stated, true, n)]
+    chance = sum(outcome.misses_by_chance(LEVELS[0]) for outcome in outcomes.values())
+    return (
+        f"{len(found)} classes: {within} are within {TOLERANCE}; {len(missed)} miss it by more than "
+        f"two standard errors, {sum(gap < 0 for gap in missed)} of them stated too low; "
+        f"{chance:.1f} would by chance."
+    )
 
 
 def figure_of(outcomes: dict[tuple[str, str], Outcome]) -> Any:
@@ -244,6 +279,8 @@ def main() -> None:
             rows, misses = rows + more, misses + missed
     if options.figure:
         figures.draw_to(figure_of(outcomes), options.figure)
+    if not options.json:
+        print(f"{summary(outcomes)}\n")
     columns = {
         "graph": "", "protocol": "", "selection": "", "predictions": ",", "stated": ".3f",
         "true": ".3f", "gap": ".3f", "found": ".3f", "not measured": ".3f",
