@@ -216,8 +216,8 @@ def summary(outcomes: dict[tuple[str, str], Outcome]) -> str:
     missed = [stated - true for _, n, stated, true in found if is_miss(stated, true, n)]
     chance = sum(outcome.misses_by_chance(LEVELS[0]) for outcome in outcomes.values())
     return (
-        f"{len(found)} classes: {within} are within {TOLERANCE}; {len(missed)} miss it by more than "
-        f"two standard errors, {sum(gap < 0 for gap in missed)} of them stated too low; "
+        f"{len(found)} classes: {within} are within {TOLERANCE}; {len(missed)} miss it by more "
+        f"than two standard errors, {sum(gap < 0 for gap in missed)} of them stated too low; "
         f"{chance:.1f} would by chance."
     )
 
