@@ -151,6 +151,15 @@ def test_few_typed_subjects_keep_the_usual_power(monkeypatch: pytest.MonkeyPatch
     assert folds_of(graph).voters.power > OVERLAP_POWER
 
 
+def test_another_power_must_be_better_by_more_than_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of(writers(600, by_output=True))
+    monkeypatch.setattr(module, "MIN_TRIED", 100)
+    monkeypatch.setattr(module, "MIN_GAIN", 0.9)
+    voters = folds_of(graph).voters
+    assert voters.power == OVERLAP_POWER
+    assert voters.counting is None
+
+
 def test_the_power_is_chosen_by_withheld_types(monkeypatch: pytest.MonkeyPatch) -> None:
     """Subjects that are tried do not vote, and their types are not in the evidence."""
     graph = graph_of(linked_crafts(30))
