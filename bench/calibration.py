@@ -10,9 +10,10 @@ authority  All subjects of a namespace lose their types, for each of the six lar
 Predictions for these subjects are compared with the types they had. All seeds of a graph are
 counted together. Stated precision (mean confidence) and true precision must agree within .05 for
 every class with at least 50 predictions of confidence .5 and more. A gap that two standard errors
-explain is not a miss. The first line also says how many would miss this by chance, if each
-confidence were the true probability and predictions were independent. `found` is the share of the
-withheld types that was predicted.
+explain is not a miss. (The error is that of a mean of outcomes with the stated probabilities. That
+of the outcomes is 0 where all are correct.) The first line also says how many would miss this by
+chance, if each confidence were the true probability and predictions were independent. `found` is
+the share of the withheld types that was predicted.
 """
 
 from __future__ import annotations
@@ -45,7 +46,34 @@ PROTOCOLS = ("random", "stripped", "authority")
 LEVELS = (0.5, 0.8, 0.9)
 TOLERANCE, MIN_PREDICTIONS = 0.05, 50
 DRAWS = 300  # of outcomes, if confidences were true
+COLUMNS: dict[str, Any] = {
+    "confidences": np.float64,
+    "right": np.bool_,
+    "classes": np.int64,
+    "measured": np.bool_,
+}
 NAMESPACES, MIN_NAMESPACE, MAX_SHARE = 6, 100, 0.7
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """Predictions of one class."""
+
+    class_: int  # term id
+    predictions: int
+    stated: float  # precision
+    true: float
+    error: float  # of the true precision
+
+    @property
+    def gap(self) -> float:
+        """How much too high the stated precision is."""
+        return self.stated - self.true
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether the class misses the target."""
+        return bool(are_misses(np.array(self.gap), self.error))
 
 
 @dataclass(frozen=True)
@@ -82,22 +110,25 @@ class Outcome:
             "found": right / max(1, self.types),
         }
 
-    def by_class(self, level: float) -> list[tuple[int, int, float, float]]:
-        """Class, predictions, stated and true precision of classes with enough predictions."""
+    def by_class(self, level: float) -> list[OfClass]:
+        """Classes with enough predictions, those with the largest gap first."""
         found = []
         for class_, own in self._large_classes(level):
-            stated, true = self.confidences[own].mean(), self.right[own].mean()
-            found.append((class_, int(own.sum()), float(stated), float(true)))
-        return sorted(found, key=lambda one: -abs(one[2] - one[3]))
+            stated, right = self.confidences[own], self.right[own]
+            found.append(
+                OfClass(
+                    class_, len(right), float(stated.mean()), float(right.mean()), error_of(stated)
+                )
+            )
+        return sorted(found, key=lambda one: -abs(one.gap))
 
     def misses_by_chance(self, level: float) -> float:
         """Classes that would miss the target, if each confidence were the true probability."""
         draw, missed = np.random.default_rng(0), 0
         for _, own in self._large_classes(level):
             stated = self.confidences[own]
-            for _ in range(DRAWS):
-                true = float((draw.random(len(stated)) < stated).mean())
-                missed += is_miss(float(stated.mean()), true, len(stated))
+            true = (draw.random((DRAWS, len(stated))) < stated).mean(axis=1)
+            missed += int(are_misses(stated.mean() - true, error_of(stated)).sum())
         return missed / DRAWS
 
     def _large_classes(self, level: float) -> Iterator[tuple[int, NDArray[np.bool_]]]:
@@ -108,10 +139,14 @@ class Outcome:
                 yield class_, own
 
 
-def is_miss(stated: float, true: float, count: int) -> bool:
+def error_of(stated: NDArray[np.float64]) -> float:
+    """Standard error of the share of correct predictions, if these are their probabilities."""
+    return float(np.sqrt((stated * (1 - stated)).sum())) / len(stated)
+
+
+def are_misses(gaps: NDArray[np.float64], error: float) -> NDArray[np.bool_]:
     """Whether stated and true precision differ by too much, and by more than two errors."""
-    gap, error = abs(stated - true), np.sqrt(max(true * (1 - true), 0.0001) / count)
-    return bool(gap > TOLERANCE and gap > 2 * error)
+    return np.abs(gaps) > max(TOLERANCE, 2 * error)
 
 
 def without_types(graph: Graph, config: Config, withheld: NDArray[np.bool_], strip: bool) -> Graph:
@@ -175,10 +210,8 @@ def kept(folder: Path | None, name: str) -> Outcome | None:
     if folder is None or not (folder / f"{name}.json").is_file():
         return None
     found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
-    columns: dict[str, Any] = {
-        k: np.array(v) if isinstance(v, list) else v for k, v in found.items()
-    }
-    return Outcome(**columns)
+    columns = {field: np.array(found[field], dtype) for field, dtype in COLUMNS.items()}
+    return Outcome(**{**found, **columns})
 
 
 def are_true(found: Predictions, graph: Graph) -> NDArray[np.bool_]:
@@ -197,13 +230,14 @@ def rows_of(
     rows.append({"selection": "--unmeasured, .8", **outcome.row(0.8, measured=False)})
     by_class = outcome.by_class(LEVELS[0])
     misses = []
-    for class_, count, stated, true in by_class:
+    for one in by_class:
+        term = graph.terms[one.class_]
         rows.append(
-            {"selection": local_name(graph.terms[class_]), "predictions": count,
-             "stated": stated, "true": true, "gap": abs(stated - true)}
+            {"selection": local_name(term), "predictions": one.predictions,
+             "stated": one.stated, "true": one.true, "gap": abs(one.gap)}
         )  # fmt: skip
-        if is_miss(stated, true, count):
-            misses.append(f"{name}, {protocol}, {graph.terms[class_]}: {stated:.3f} or {true:.3f}")
+        if one.is_missed:
+            misses.append(f"{name}, {protocol}, {term}: {one.stated:.3f} or {one.true:.3f}")
     not_measured = outcome.unmeasured / max(1, outcome.subjects)
     head = {"graph": name, "protocol": protocol, "not measured": not_measured}
     return [head | row for row in rows], misses
@@ -212,8 +246,8 @@ def rows_of(
 def summary(outcomes: dict[tuple[str, str], Outcome]) -> str:
     """How many classes are within the target, miss it, and would miss it by chance."""
     found = [one for outcome in outcomes.values() for one in outcome.by_class(LEVELS[0])]
-    within = sum(abs(stated - true) <= TOLERANCE for *_, stated, true in found)
-    missed = [stated - true for _, n, stated, true in found if is_miss(stated, true, n)]
+    within = sum(abs(one.gap) <= TOLERANCE for one in found)
+    missed = [one.gap for one in found if one.is_missed]
     chance = sum(outcome.misses_by_chance(LEVELS[0]) for outcome in outcomes.values())
     return (
         f"{len(found)} classes: {within} are within {TOLERANCE}; {len(missed)} miss it by more "
@@ -229,14 +263,15 @@ def figure_of(outcomes: dict[tuple[str, str], Outcome]) -> Any:
     figure = figures.new_figure(3.4 * len(protocols) + 0.4, 3.8)
     panels = figure.subplots(1, len(protocols), sharey=True, squeeze=False)[0]
     for panel, protocol in zip(panels, protocols, strict=True):
-        panel.fill_between([0, 1], [-0.05, 0.95], [0.05, 1.05], color=figures.GREY, alpha=0.2)
+        band = [np.array([0, 1]) + side * TOLERANCE for side in (-1, 1)]
+        panel.fill_between([0, 1], *band, color=figures.GREY, alpha=0.2)
         panel.plot([0, 1], [0, 1], color=figures.GREY, linewidth=1, linestyle="--")
         for number, name in enumerate(names):
             if (name, protocol) not in outcomes:  # it has one namespace only
                 continue
             classes = outcomes[name, protocol].by_class(LEVELS[0])
-            stated, true = [one[2] for one in classes], [one[3] for one in classes]
-            errors = [2 * np.sqrt(one[3] * (1 - one[3]) / one[1]) for one in classes]
+            stated, true = [one.stated for one in classes], [one.true for one in classes]
+            errors = [2 * one.error for one in classes]
             colour = figures.COLOURS[number]
             panel.errorbar(stated, true, errors, fmt="o", markersize=5, color=colour, label=name)
         panel.set(title=protocol, xlabel="stated precision", xlim=(0.45, 1.02), ylim=(0.3, 1.03))
@@ -257,12 +292,13 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     misses: list[str] = []
     outcomes: dict[tuple[str, str], Outcome] = {}
-    seeds = "-".join(map(str, options.seeds))
+    # Outcomes of other code are not mixed in.
+    run = "-".join([*map(str, options.seeds), common.version_of_code()])
     for name in options.graphs:
         config = Config(on_error="skip")
         graph = read(options.data, name)
         for protocol in options.protocols:
-            outcome = kept(options.keep, f"{name}-{protocol}-{seeds}")
+            outcome = kept(options.keep, f"{name}-{protocol}-{run}")
             if outcome is None:
                 found = [
                     predict_withheld(
@@ -273,7 +309,7 @@ def main() -> None:
                 ]
                 if not found:
                     continue
-                outcome = keep(sum(found[1:], found[0]), options.keep, f"{name}-{protocol}-{seeds}")
+                outcome = keep(sum(found[1:], found[0]), options.keep, f"{name}-{protocol}-{run}")
             outcomes[name, protocol] = outcome
             more, missed = rows_of(name, protocol, graph, outcomes[name, protocol])
             rows, misses = rows + more, misses + missed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -60,6 +61,14 @@ def need(path: Path) -> Path:
     if not path.is_file():
         stop(f"{path} is missing. Set --data or PYKE_DATA to the folder with the graphs.")
     return path
+
+
+def version_of_code() -> str:
+    """A key of the package's source code: another one after each change."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]
 
 
 def graph(data: Path, name: str) -> Path:

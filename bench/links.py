@@ -119,6 +119,7 @@ def ranks(parts: Parts, triples: Ids, scorer: Scorer) -> dict[str, NDArray[np.fl
     every = np.flatnonzero(parts.entities)
     for side, predicate, given, wanted in queries(triples):
         scores = scorer(side, predicate, given).astype(np.float64)
+        scores[np.isnan(scores)] = -np.inf  # a training that diverged comes last
         own = scores[np.arange(len(given)), wanted][:, None]
         pairs = np.broadcast_arrays(given[:, None], every[None])
         s, o = pairs if side == TAILS else pairs[::-1]
@@ -177,8 +178,7 @@ def pyke(parts: Parts, config: Config) -> Callable[[int], Scorer]:
             space = replace(spaces[side], mu=mu)
             votes = space.vote_objects(predicate, subjects.astype(np.int32), False, Progress())
             scores = rest(side, predicate, subjects).copy()
-            found = np.nan_to_num(votes.scores)  # a predicate with one subject has no voters
-            scores[np.searchsorted(subjects, votes.subjects), votes.objects] += found
+            scores[np.searchsorted(subjects, votes.subjects), votes.objects] += votes.scores
             return scores[row]
 
         return score
@@ -284,7 +284,7 @@ class PykeenModel(LinkModel):
         # One dimension of ComplEx has two real numbers.
         size = config.dimensions // (2 if name == "ComplEx" else 1)
         more = SMALL if name == "ComplEx" else {}
-        job = Job(parts.graph, config)
+        job = Job(parts.graph, replace(config, threads=1))  # --seconds counts those of all threads
         super().__init__(job, name, settings, {"embedding_dim": size, **more})
         self._relations = np.searchsorted(np.unique(job.triples[:, 1]), parts.graph.predicates)
 
@@ -336,10 +336,11 @@ def train(
         epochs += EPOCHS
         found = []
         for model, choice in runs:
-            for _ in range(EPOCHS):
+            longer = choice.get("batches", 1)  # larger batches need more epochs
+            for _ in range(EPOCHS * longer):
                 model.train()
             found.append(figures(ranks(parts, some, model.scorer()))["MRR"])
-            settings = choice | {"epochs": epochs}
+            settings = choice | {"epochs": epochs * longer}
             seen = round(time.process_time() - began)
             print(f"{name} {settings}, {seen} s: {found[-1]:.3f}", file=sys.stderr, flush=True)
             waited += len(runs) == 1

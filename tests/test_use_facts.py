@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import warnings
 from collections import defaultdict
 from pathlib import Path
 
@@ -284,6 +286,8 @@ def test_a_part_of_the_subjects_of_each_predicate_is_withheld(
         lost[p].add(s)
     for p, every in subjects.items():
         assert len(lost[p]) == len(every) // parts
+        if lost[p]:
+            assert abs(withheld.times[p] - len(every) / len(lost[p])) <= 0.5
         assert lost[p] <= every
     kept = [
         (s, p, o)
@@ -310,6 +314,20 @@ def test_a_subject_is_placed_at_the_mean_of_its_other_contexts(embedding: Embedd
         assert np.allclose(vector, total / weight, atol=1e-5)
     assert np.allclose(vectors[0], e.vectors[terms[0]], atol=1e-5), "it has no home"
     assert not np.allclose(vectors[1], e.vectors[terms[1]], atol=1e-5)
+
+
+def test_the_only_subject_of_a_predicate_does_not_vote_for_itself(tmp_path: Path) -> None:
+    path = tmp_path / "one.nt"
+    owners = ["p0", *(f"q{n}" for n in range(9))]  # the others have no other triples
+    owned = [f"<http://e/{who}> <http://e/owns> <http://e/shop0> .\n" for who in owners]
+    path.write_text(few_voters() + "".join(owned))
+    embedding = pyke.embed(path, dimensions=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (why,) = explain_facts(embedding, "http://e/p0", ["owns"])
+    assert why.voters == ()
+    assert all(one.votes == 0 and one.share == 0 for one in why.candidates)
+    json.dumps(why.as_dict(), allow_nan=False)
 
 
 def test_groups_are_the_positions_of_equal_numbers() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +19,15 @@ from pyke.graph.roles import states_type
 from pyke.use.neighbours.search import Neighbours
 from pyke.use.types import folds as module
 from pyke.use.types.folds import FOLDS, POWERS, TRIED_FOLDS, Folds
-from pyke.use.types.votes import OVERLAP_POWER, ClassVotes, Queries, Voters
+from pyke.use.types.numbers import informative_numbers
+from pyke.use.types.votes import (
+    OVERLAP_POWER,
+    ClassVotes,
+    Queries,
+    TypeTable,
+    Voters,
+    agreement,
+)
 
 CONFIG = Config(dimensions=5, threads=1)
 
@@ -142,6 +151,55 @@ def test_the_power_is_high_where_numbers_of_triples_tell_the_classes_apart(
     }
     assert powers[True] == max(POWERS)
     assert powers[False] < max(POWERS)
+
+
+def quoted_writers(number: int) -> str:
+    """Those of one genre write three times as much; how often they are quoted is random."""
+    draw = random.Random(7)
+    return writers(number, by_output=True) + "".join(
+        f"<e:q{n}-{i}> <e:quotes> <e:s{n}> .\n"
+        for n in range(number)
+        for i in range(draw.choice((1, 3, 9, 27)))
+    )
+
+
+def test_numbers_count_as_far_as_they_tell_classes_apart_if_this_helps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MIN_TRIED", 100)
+    graph = graph_of(quoted_writers(600))
+    folds = folds_of(graph)
+    voters = folds.voters
+    assert voters.counting is not None
+    told = dict(zip(graph.terms, np.zeros(len(graph.terms)), strict=True))
+    for role, value in enumerate(voters.counting.tolist()):
+        name = graph.terms[int(voters.evidence.predicates[role >> 1])]
+        told[name] = max(told[name], value)
+    assert told["e:wrote"] > 0.9
+    assert told["e:quotes"] < 0.1
+
+    def right(some: Voters) -> float:
+        votes, _ = some.votes(some.queries(some.known.subjects), Progress())
+        return agreement(votes, some.known)
+
+    assert right(voters) > right(replace(voters, counting=None)) + 0.005
+
+
+def test_a_fold_decides_nothing_about_the_numbers_that_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MIN_TRIED", 100)
+    graph = graph_of(quoted_writers(600))
+    folds = folds_of(graph)
+    own = folds.voters.known.subjects[folds.of_voters == 3]
+    dropped = states_type(graph, RDF_TYPE) & np.isin(graph.subjects, own)
+    smaller, _ = remove_triples(graph, dropped, RDF_TYPE, keep_all_terms=True)
+    without, every = folds.voters_for(3), folds.voters
+    assert without.counting is not None
+    assert every.counting is not None
+    expected = informative_numbers(every.evidence, TypeTable.of(smaller.types))
+    assert without.counting.tolist() == expected.tolist()
+    assert (without.counting != every.counting).any()
 
 
 def test_few_typed_subjects_keep_the_usual_power(monkeypatch: pytest.MonkeyPatch) -> None:

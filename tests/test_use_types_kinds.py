@@ -543,6 +543,27 @@ def test_subjects_that_differ_in_few_roles_are_the_twins_of_a_term_with_many_rol
     assert names <= {f"http://e/s{n}" for n in range(10)}
 
 
+def test_the_last_kinds_have_a_few_twins_although_the_limit_is_reached() -> None:
+    """A kind without twins would be measured on others alone."""
+    text = noisy_crafts(20) + "".join(
+        f"<http://e/{craft}/{m}> <http://e/has{p}> <http://e/o{p}> .\n"
+        for craft in CRAFTS
+        for m in range(20)
+        for p in range(3)
+    )
+    asked = [
+        f"<http://e/baker/x{n}> <http://e/has{p}> <http://e/o{p}> .\n"
+        for n in range(9)
+        for p in range(1 + n // 3)
+    ]
+    graph = graph_of(text + "".join(asked))
+    with patch.multiple(module, TWINS=10, MIN_TWINS=10):
+        kinds = kinds_of(graph, [f"http://e/baker/x{n}" for n in range(9)])
+    assert len(kinds) == 3
+    assert sorted(np.bincount(kinds.twins.kinds)) == [MIN_ALIKE, MIN_ALIKE, 10]
+    assert kinds.is_measured.all()
+
+
 def test_the_number_of_twins_is_limited() -> None:
     graph = graph_of(partly_typed())
     with patch.multiple(module, TWINS=7, CANDIDATES=20):

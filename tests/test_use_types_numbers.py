@@ -14,6 +14,7 @@ from graphs import graph_of
 from oracle import RDF_TYPE
 from pyke.config import Config
 from pyke.core.progress import Progress
+from pyke.use.types import numbers
 from pyke.use.types.evidence import find_evidence
 from pyke.use.types.numbers import STEPS, informative_numbers
 from pyke.use.types.votes import TypeTable
@@ -49,9 +50,9 @@ def told_by(text: str) -> dict[tuple[str, int], float]:
     return {(names[r // 2], r % 2): value for r, value in enumerate(found.tolist())}
 
 
-def expected(numbers: list[tuple[int, frozenset[int]]]) -> float:
+def expected(counted: list[tuple[int, frozenset[int]]]) -> float:
     """The corrected mutual information of numbers and sets of classes, by their entropy."""
-    some = [(math.floor(STEPS * math.log2(1 + n)), classes) for n, classes in numbers if n]
+    some = [(math.floor(STEPS * math.log2(1 + n)), classes) for n, classes in counted if n]
     size = len(some)
     if not size:
         return 0.0
@@ -72,6 +73,23 @@ def test_information_equals_that_of_plain_loops(subjects: Subjects) -> None:
     quoted = [(number, frozenset(classes)) for _, number, classes in subjects]
     assert found["e:wrote", 0] == pytest.approx(expected(written), abs=1e-9)
     assert found["e:quotes", 1] == pytest.approx(expected(quoted), abs=1e-9)
+
+
+@pytest.mark.parametrize("subjects", [22, 23, 39, 43])
+def test_numbers_tell_nothing_where_all_have_the_same_class(subjects: int) -> None:
+    """The entropy of one class is 0; with 23, 39 or 43 subjects, rounding makes it larger."""
+    some = [(1 + n % 7, 0, {0}) for n in range(subjects)]
+    found = told_by(text_of([*some, (0, 1, {1}), (0, 2, {1})]))
+    assert found["e:wrote", 0] == 0
+
+
+def test_a_sample_of_the_subjects_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every second subject counts: each of these has written one book."""
+    classes = [n // 2 % 2 for n in range(80)]
+    text = text_of([(6 if n % 2 and c else 1, 1, {c}) for n, c in enumerate(classes)])
+    every = told_by(text)["e:wrote", 0]
+    monkeypatch.setattr(numbers, "MAX_SUBJECTS", 40)
+    assert every > told_by(text)["e:wrote", 0] == 0
 
 
 def test_a_number_that_decides_the_class_tells_nearly_all_and_another_nothing() -> None:

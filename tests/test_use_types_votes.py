@@ -108,7 +108,8 @@ def test_weights_fall_with_the_distance_and_add_up_to_1() -> None:
     voters = voters_of(graph, 8)
     queries = voters.queries(voters.known.subjects)
     _, found = voters.votes(queries, Progress())
-    overlaps, weights = voters.overlaps(queries, found), voters.weights(queries, found)
+    overlaps = voters.overlaps(queries, found)
+    weights = voters.weights(found, overlaps)
     assert weights.sum(axis=1) == pytest.approx(1), "all members use something"
     near = np.array([oracle.neighbour_weights(row) for row in found.squares.tolist()])
     assert (np.diff(near, axis=1) <= 0).all()
@@ -131,7 +132,8 @@ def test_neighbours_with_other_roles_or_other_numbers_of_triples_weigh_less() ->
     queries = voters.queries(np.array([graph.terms.id("e:query")], np.int32))
     counted, found = voters.votes(queries, Progress())
     names = [graph.terms[int(x)] for x in voters.known.subjects[found.ids[0]]]
-    overlaps = dict(zip(names, voters.overlaps(queries, found)[0].tolist(), strict=True))
+    found_overlaps = voters.overlaps(queries, found)
+    overlaps = dict(zip(names, found_overlaps[0].tolist(), strict=True))
     expected = {
         "e:alike": 1.0,
         "e:more": np.log(3) / np.log(5),
@@ -139,7 +141,7 @@ def test_neighbours_with_other_roles_or_other_numbers_of_triples_weigh_less() ->
         "e:other": 0.0,
     }
     assert overlaps == pytest.approx(expected)
-    weights = dict(zip(names, voters.weights(queries, found)[0].tolist(), strict=True))
+    weights = dict(zip(names, voters.weights(found, found_overlaps)[0].tolist(), strict=True))
     total = sum(value**3 for value in expected.values())
     assert weights == pytest.approx(
         {name: 3 / 4 * value**3 / total for name, value in expected.items()}
@@ -176,7 +178,8 @@ def test_neighbours_at_the_same_place_have_equal_finite_weights() -> None:
     queries = voters.queries(all_terms(graph)[:4])
     _, found = voters.votes(queries, Progress())
     assert not found.squares.any()
-    weights, overlaps = voters.weights(queries, found), voters.overlaps(queries, found)
+    overlaps = voters.overlaps(queries, found)
+    weights = voters.weights(found, overlaps)
     assert np.isfinite(weights).all()
     assert weights.sum(axis=1) == pytest.approx((overlaps > 0).sum(axis=1) / 5)
     for row, own in zip(weights, overlaps, strict=True):
@@ -195,7 +198,8 @@ def test_a_neighbour_at_distance_0_has_a_finite_weight() -> None:
     queries = voters.queries(voters.known.subjects[:1])
     _, found = voters.votes(queries, Progress())
     assert found.squares.tolist() == [[0, 1]]
-    first, last = voters.weights(queries, found)[0] / voters.overlaps(queries, found)[0] ** 3
+    overlaps = voters.overlaps(queries, found)
+    first, last = voters.weights(found, overlaps)[0] / overlaps[0] ** 3
     assert first / last == pytest.approx(1.02 / 0.02)
 
 

@@ -16,6 +16,8 @@ Offsets = NDArray[np.int64]
 
 Floats = NDArray[np.float32]
 
+Keys = NDArray[np.uint64]
+
 
 def positions(ids: NDArray[np.integer[Any]], among: NDArray[np.integer[Any]]) -> Offsets:
     """The position of each id in an ascending array, or −1."""
@@ -28,6 +30,19 @@ def ranges(starts: NDArray[np.integer[Any]], sizes: NDArray[np.integer[Any]]) ->
     ends = np.cumsum(sizes, dtype=np.int64)
     moved = np.repeat(starts - (ends - sizes), sizes)
     return moved + np.arange(len(moved))
+
+
+def keys_of_sets(members: NDArray[np.integer[Any]], offsets: Offsets, number: int) -> Keys:
+    """A key for each set members[offsets[i] : offsets[i + 1]], where members are below `number`.
+
+    It is the sum of a random number per member. So equal sets have equal keys, and two different
+    ones hardly ever have. The two lowest bits are 0.
+    """
+    rng = np.random.default_rng(2013)
+    codes = rng.integers(1 << 62, size=number, dtype=np.uint64) << np.uint64(2)
+    sums = np.append(np.uint64(0), np.cumsum(codes[members]))
+    keys: Keys = sums[offsets[1:]] - sums[offsets[:-1]]
+    return keys
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ A fifth of the subjects of each predicate lose all their objects of it. The rema
 embedded, and the withheld facts are predicted. Two shares are measured:
 
 - **likelihood**: of all entities with this many votes for a predicate, how many have it? A withheld
-  pair of subject and predicate stands for the five of which it was drawn.
+  pair of subject and predicate stands for those, about five, of which it was drawn.
 - **confidence**: of the predicted objects of withheld pairs, how many are correct? Pairs count if
   they are likely at all, as in a prediction.
 
@@ -43,6 +43,7 @@ class Withheld:
     graph: Graph
     subjects: Ids
     predicates: Ids  # positions: the subject beside it lost all its objects of this predicate
+    times: Numbers  # of each predicate: how many of its subjects a withheld one stands for
 
 
 @dataclass(frozen=True)
@@ -126,13 +127,15 @@ def withhold(graph: Graph, type_predicate: str, seed: int, parts: int = PARTS) -
     sizes = np.bincount(predicates, minlength=number)
     starts = np.cumsum(sizes) - sizes
     rank = np.arange(len(order)) - starts[predicates[order]]
-    chosen = np.sort(pairs[order[rank < sizes[predicates[order]] // parts]])
+    lost = sizes // parts
+    chosen = np.sort(pairs[order[rank < lost[predicates[order]]]])
     dropped = is_fact & np.isin(keys, chosen)
     smaller, _ = remove_triples(graph, dropped, type_predicate, keep_all_terms=True)
     return Withheld(
         smaller,
         (chosen // number).astype(np.int32),
         (chosen % number).astype(np.int32),
+        np.rint(sizes / np.maximum(1, lost)).astype(np.int64),
     )
 
 
@@ -151,7 +154,8 @@ def run_trial(
     progress.stage("calibration", len(space.entities), "entities")
     lacking = space.lacking(space.entities, progress)
     is_withheld = complete.has(lacking.entities, lacking.predicates)
-    likelihoods = _likelihoods(lacking, is_withheld, space.mu)
+    times = np.where(is_withheld, withheld.times[lacking.predicates], 1)
+    likelihoods = _likelihoods(lacking, is_withheld, times, space.mu)
     is_likely = _likelihood(likelihoods, lacking) >= MIN_LIKELIHOOD
     withheld_of, lacking_of = Groups(withheld.predicates), Groups(lacking.predicates)
     outcomes: dict[int, Outcome] = {}
@@ -193,9 +197,10 @@ def _likelihood(calibration: Calibration, lacking: Lacking) -> NDArray[np.float6
     return calibration.confidences(lacking.shares, predicates, np.zeros_like(predicates))
 
 
-def _likelihoods(lacking: Lacking, is_withheld: NDArray[np.bool_], mu: int) -> Calibration:
-    """From pairs that lack the predicate in the smaller graph; a withheld one stands for five."""
-    times = np.where(is_withheld, PARTS, 1)
+def _likelihoods(
+    lacking: Lacking, is_withheld: NDArray[np.bool_], times: Numbers, mu: int
+) -> Calibration:
+    """From pairs that lack the predicate in the smaller graph; each stands for so many pairs."""
     classes = np.repeat(lacking.predicates.astype(np.int64), times)
     return Calibration(
         Measured(
@@ -204,7 +209,7 @@ def _likelihoods(lacking: Lacking, is_withheld: NDArray[np.bool_], mu: int) -> C
             np.zeros_like(classes),
             np.repeat(is_withheld, times),
             len(np.unique(lacking.entities)),
-            int(is_withheld.sum()) * PARTS,
+            int(times[is_withheld].sum()),
         ),
         mu,
     )

@@ -88,7 +88,8 @@ class Explanation:
     voters: tuple[Voter, ...]
     shared: tuple[Shared, ...]
     power: int = 0  # of the overlap of roles, in the weights of the voters; 0 without voters
-    informative_numbers: bool = False  # whether overlaps count numbers only as far as they tell
+    # Whether numbers of triples count only as far as they tell classes apart.
+    informative_numbers: bool = False
 
     def __repr__(self) -> str:
         votes = ", ".join(
@@ -223,13 +224,16 @@ def explain_query(
     """Explain the votes on one query."""
     own = int(query.own[0])
     counted, found = voters.votes(query, progress)
-    neighbours = voters.known.subjects[found.ids[0]].tolist()
+    overlaps = voters.overlaps(query, found)
+    weights = voters.weights(found, overlaps)
+    there = np.flatnonzero(found.ids[0] >= 0)
+    neighbours = voters.known.subjects[found.ids[0, there]].tolist()
     own_contexts = _contexts_of(e, own)
     held, holders = _holders(e, _triples_of(e, neighbours), own_contexts)
     by_voters = np.isin(holders, neighbours)
     shared = Counter(holders[by_voters].tolist())
     voters_with = np.bincount(held[by_voters], minlength=len(own_contexts))
-    rows = [voters.known.rows(found.ids[0, at : at + 1]) for at in range(len(neighbours))]
+    rows = [voters.known.rows(found.ids[0, at : at + 1]) for at in there.tolist()]
     return Explanation(
         e.terms[own],
         e.label(own),
@@ -247,9 +251,9 @@ def explain_query(
             )
             for neighbour, square, overlap, weight, row in zip(
                 neighbours,
-                found.squares[0],
-                voters.overlaps(query, found)[0],
-                voters.weights(query, found)[0],
+                found.squares[0, there],
+                overlaps[0, there],
+                weights[0, there],
                 rows,
                 strict=True,
             )

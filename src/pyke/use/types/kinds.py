@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.core.arrays import Floats, Ids, Offsets, positions, ranges
+from pyke.core.arrays import Floats, Ids, Offsets, keys_of_sets, positions, ranges
 from pyke.graph.roles import OBJECT, SUBJECT, Numbers
 from pyke.use.types.evidence import Evidence, Roles
 from pyke.use.types.namespaces import Namespaces
@@ -30,7 +30,8 @@ from pyke.use.types.votes import Queries
 # To measure in total. On wordnet30, 150,000 instead of 60,000 take 5 % more CPU seconds of the
 # command, and the likelihood on withheld types is higher.
 TWINS = 150_000
-MIN_TWINS = 50  # of each kind, if there are as many, until TWINS is reached
+# Of each kind, if there are as many, until TWINS is reached; then MIN_ALIKE.
+MIN_TWINS = 50
 # A kind is measured on typed subjects with exactly its roles if there are at least this many. With
 # fewer, subjects with further roles become twins, too: rare classes need many twins.
 MIN_EXACT = 300
@@ -108,7 +109,7 @@ class Kinds:
         if len(typed) > CANDIDATES:
             typed = np.sort(self._rng.choice(typed, CANDIDATES, replace=False))
         self._typed = typed
-        keys = _role_set_keys(evidence)
+        keys = keys_of_sets(evidence.roles, evidence.role_offsets, evidence.number_of_roles)
         _, self.first, self.of_asked = np.unique(
             keys[asked] * np.uint64(2) + namespaces.are_small(asked),
             return_index=True,
@@ -175,9 +176,9 @@ class Kinds:
             if not self.is_measured[kind]:
                 continue
             share = TWINS * int(self.sizes[kind]) // len(self.asked)
-            number = min(max(MIN_TWINS, share), left)
+            number = min(max(MIN_TWINS, share), max(left, MIN_ALIKE))
             chosen = self._choose(alike, members.compare(alike, self.roles(kind)), kind, number)
-            left -= len(chosen)
+            left = max(0, left - len(chosen))
             sample = np.resize(self._rng.permutation(own), len(chosen))  # each about as often
             found.append((self._typed[chosen], sample, kind))
         empty = np.zeros(0, np.int32)
@@ -316,17 +317,6 @@ def _groups(groups: Numbers, chosen: NDArray[np.bool_]) -> list[tuple[int, int, 
     at = np.flatnonzero(chosen)
     numbers, first, sizes = np.unique(groups[at], return_index=True, return_counts=True)
     return list(zip(numbers.tolist(), at[first].tolist(), sizes.tolist(), strict=True))
-
-
-def _role_set_keys(evidence: Evidence) -> NDArray[np.uint64]:
-    """A number for each term: equal for equal sets of roles.
-
-    It is the sum of a random number per role, so two different sets hardly ever have the same.
-    """
-    rng = np.random.default_rng(2013)
-    codes = rng.integers(1 << 62, size=evidence.number_of_roles, dtype=np.uint64) << np.uint64(2)
-    sums = np.append(np.uint64(0), np.cumsum(codes[evidence.roles], dtype=np.uint64))
-    return sums[evidence.role_offsets[1:]] - sums[evidence.role_offsets[:-1]]
 
 
 def _classes_in_role(evidence: Evidence, terms: Ids, roles: Ids) -> Numbers:

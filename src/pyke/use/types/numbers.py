@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pyke.core.arrays import ranges
+from pyke.core.arrays import keys_of_sets, ranges
 from pyke.use.types.evidence import Evidence
 from pyke.use.types.votes import TypeTable
 
 STEPS = 2  # groups of numbers between n and 2 n
+MAX_SUBJECTS = 1 << 17  # to learn from, evenly spaced; more take memory and hardly tell more
 
 
 def informative_numbers(evidence: Evidence, known: TypeTable) -> NDArray[np.float64]:
@@ -23,6 +24,7 @@ def informative_numbers(evidence: Evidence, known: TypeTable) -> NDArray[np.floa
     number, in groups of similar numbers, divided by the entropy of the classes. Small samples show
     more information than there is (Miller 1955); the expected excess is subtracted.
     """
+    known = known.rows(np.arange(0, len(known), -(-len(known) // MAX_SUBJECTS)))
     starts = evidence.role_offsets[:-1][known.subjects]
     sizes = evidence.role_offsets[1:][known.subjects] - starts
     at = ranges(starts, sizes)
@@ -40,21 +42,15 @@ def informative_numbers(evidence: Evidence, known: TypeTable) -> NDArray[np.floa
     information = (with_both - with_group - with_label) / size + scale
     distinct = [_distinct(roles, keys, number) - 1 for keys in (groups, labels)]
     information -= distinct[0] * distinct[1] / (2 * size)
-    told = np.divide(information, entropy, out=np.zeros(number), where=entropy > 0)
+    # One set of classes has an entropy of 0, or almost: rounding must not decide.
+    told = np.divide(information, entropy, out=np.zeros(number), where=distinct[1] > 0)
     found: NDArray[np.float64] = np.clip(told, 0, 1)
     return found
 
 
 def _class_sets(known: TypeTable) -> NDArray[np.int64]:
-    """A number for each subject, equal for equal sets of classes.
-
-    It is made of a random number per class, so two different sets hardly ever have the same.
-    """
-    codes = np.random.default_rng(2013).integers(
-        np.iinfo(np.uint64).max, size=len(known.class_ids), dtype=np.uint64
-    )
-    sums = np.append(np.uint64(0), np.cumsum(codes[known.classes], dtype=np.uint64))
-    keys = sums[known.offsets[1:]] - sums[known.offsets[:-1]]
+    """A number for each subject, equal for equal sets of classes."""
+    keys = keys_of_sets(known.classes, known.offsets, len(known.class_ids))
     found: NDArray[np.int64] = np.unique(keys, return_inverse=True)[1].astype(np.int64)
     return found
 

@@ -197,7 +197,8 @@ class Voters:
     def votes(self, queries: Queries, progress: Progress) -> tuple[ClassVotes, Neighbours]:
         """Votes of the μ nearest subjects of each query, and these neighbours."""
         found = self.nearest(queries, progress)
-        return vote(found.ids, self.known, self.weights(queries, found)), found
+        weights = self.weights(found, self.overlaps(queries, found))
+        return vote(found.ids, self.known, weights), found
 
     def nearest(self, queries: Queries, progress: Progress) -> Neighbours:
         """The μ nearest subjects of each query."""
@@ -222,8 +223,8 @@ class Voters:
 
         e, neighbours = self.evidence, self.known.subjects[found.ids]
         overlaps = np.empty(found.ids.shape, np.float64)
-        own = (*queries.roles[:2], self._counted(queries.roles.roles, queries.roles.sizes))
-        known = (e.role_offsets, e.roles, self._counted(e.roles, e.role_sizes))
+        own = (*queries.roles[:2], self._sizes(queries.roles.roles, queries.roles.sizes))
+        known = (e.role_offsets, e.roles, self._sizes(e.roles, e.role_sizes))
 
         def compare(begin: int, end: int) -> None:
             role_overlaps(*own, *known, neighbours, begin, end, overlaps)
@@ -231,26 +232,26 @@ class Voters:
         parallel_for(self.threads, len(queries), compare)
         return overlaps
 
-    def _counted(self, roles: Ids, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sizes of roles, if the number of triples counts as much as it should."""
+    def _sizes(self, roles: Ids, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sizes of roles, with the part above ln 2 multiplied by `counting`."""
         if self.counting is None:
             return sizes
         one = np.log(2)
         counted: NDArray[np.float64] = one + self.counting[roles] * (sizes - one)
         return counted
 
-    def weights(self, queries: Queries, found: Neighbours) -> NDArray[np.float64]:
+    def weights(self, found: Neighbours, overlaps: NDArray[np.float64]) -> NDArray[np.float64]:
         """(queries, μ): the weight of each neighbour among all μ; 0 if it shares no role.
 
         The weights of a query add up to the part that near neighbours with a shared role have. So a
         term among others that are unlike it gets small shares.
         """
-        overlaps = self.overlaps(queries, found)
-        squares = found.squares.astype(np.float64)
+        is_there = found.ids >= 0  # a subject that is asked about itself may have no neighbour
+        squares = np.where(is_there, found.squares, 0).astype(np.float64)
         last = np.maximum(squares[:, -1:], np.finfo(np.float32).tiny)
         near = 1 / (squares / last + NEARNESS)
         near /= near.sum(axis=1, keepdims=True)
-        voting = np.where(overlaps > 0, near, 0.0)
+        voting = np.where(is_there & (overlaps > 0), near, 0.0)
         weights: NDArray[np.float64] = voting * overlaps**self.power
         total = weights.sum(axis=1, keepdims=True)
         weights *= voting.sum(axis=1, keepdims=True) / np.where(total > 0, total, 1)
