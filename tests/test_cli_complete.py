@@ -100,6 +100,9 @@ def test_it_explains_and_suggests(pyke: Command, out: Path) -> None:
         (("--explain", "nobody"), 66, "no term"),
         (("-o", "facts.xyz"), 2, "Extensions of RDF are .nt, .ttl, .trig."),
         (("--mu", "0"), 2, "--mu is 0"),
+        (("--suggest", "p1", "--predicates", "lives"), 2, "--predicates has no effect with"),
+        (("--explain", "p1", "--unmeasured", "--exact"), 2, "have no effect with --explain"),
+        (("--explain", ""), 2, "an empty word after --explain"),
     ],
 )
 def test_it_refuses_bad_input(

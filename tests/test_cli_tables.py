@@ -65,6 +65,19 @@ def test_if_the_words_of_a_row_do_not_fit_the_last_cell_is_below(
     assert lines[3:5] == ["1  OneVeryLongWord  AnotherVeryLongWord", " " * 20 + "a text of several"]
 
 
+def test_titles_before_a_last_column_with_a_long_word_are_wrapped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Neighbours in an explanation: numbers stand before the types, which are below."""
+    headers = ("neighbour", "distance", "overlap", "shared", "types")
+    title = "Proceedings of the 11th International Conference on Semantics in Boston"
+    rows = [(title, "0.047", "0.75", "5", "Class" * 12), ("short", "0.1", "1.00", "12", "A")]
+    lines = printed(capsys, headers, rows, right=(1, 2, 3))
+    assert max(map(len, lines)) <= 80
+    assert any(line.strip() == "Class" * 12 for line in lines)
+    assert " ".join("".join(lines).split()).count("Boston") == 1
+
+
 def test_a_long_iri_does_not_move_the_others(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -392,6 +392,7 @@ def test_an_embedding_without_clusters_is_an_error_with_advice(
         (("-o", "t.xlsx"), 2, ".parquet"),
         (("-o", "-"), 2, "must be files"),
         (("-o", "t.csv", "--summary", "s.txt"), 2, "s.txt"),
+        (("-o", "t.csv", "--summary", "./t.csv"), 2, "are the same file"),
         (("-o", "kept.csv"), 73, "--force"),
         (("-o", "t.csv", "--summary", "kept.csv"), 73, "--force"),
         (("-o", "kept.csv/t.csv"), 74, "cannot write"),

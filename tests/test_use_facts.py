@@ -216,6 +216,11 @@ def test_errors_say_what_is_wrong(embedding: Embedding, tmp_path: Path) -> None:
         complete(embedding, ["twin"])
     with pytest.raises(UsageError, match="`mu` is 0"):
         complete(embedding, mu=0)
+    with pytest.raises(NothingToScore, match=r"only [0-9]+ entities can be neighbours"):
+        complete(embedding, mu=10_000)
+    for name, what in (("http://e/Person", "class"), ("lives", "predicate")):
+        with pytest.raises(NothingToScore, match=f"is a {what}, and facts are predicted for"):
+            explain_facts(embedding, name)
     text = "".join(f'<http://e/{n}> <http://e/name> "{n}" .\n' for n in range(20))
     (tmp_path / "names.nt").write_text(text)
     named = pyke.embed(tmp_path / "names.nt", dimensions=3, count_literals=True)
@@ -241,7 +246,9 @@ def test_suggestions_are_the_predicates_that_it_lacks(embedding: Embedding) -> N
 def test_a_graph_without_entities_has_no_suggestions(tmp_path: Path) -> None:
     path = tmp_path / "x.nt"
     path.write_text("<e:a> <e:a> <e:a> .\n")
-    with pytest.raises(NothingToScore, match="all terms are predicates or classes"):
+    with pytest.raises(
+        NothingToScore, match="is a predicate, and facts are predicted for entities only"
+    ):
         pyke.embed(path, dimensions=4).suggest("e:a")
 
 

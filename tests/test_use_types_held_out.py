@@ -152,7 +152,7 @@ def test_a_share_outside_0_and_1_is_refused(fraction: float) -> None:
 
 @pytest.mark.parametrize("fraction", [0.01, 0.99])
 def test_a_share_that_withholds_all_or_no_subjects_is_refused(fraction: float) -> None:
-    with pytest.raises(NothingToScore, match="at least one must be withheld"):
+    with pytest.raises(NothingToScore, match="At least one must lose its types"):
         split(graph_of(FAMILY), fraction, 0, RDF_TYPE)
 
 

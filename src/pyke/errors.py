@@ -42,9 +42,11 @@ class MissingLibrary(PykeError, ImportError):
     exit_code = 2
 
     def __init__(self, library: str, purpose: str, extra: str) -> None:
+        # Left to itself, pip installs gigabytes of CUDA with PyTorch.
+        command = "make baselines" if extra == "baselines" else f"pip install '.[{extra}]'"
         super().__init__(
             f"{purpose} needs {library}, which is not installed. "
-            f"Run pip install '.[{extra}]' in a clone of the repository."
+            f"Run {command} in a clone of the repository."
         )
 
 

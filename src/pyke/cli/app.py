@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from pyke.cli.streams import encodable
 from pyke.core.system import missing_address_space
-from pyke.errors import OverBudget
+from pyke.errors import OverBudget, UsageError
 
 MAKE, USE, DATA, MEASURE, SETUP = (
     "Make an embedding",
@@ -72,6 +72,15 @@ class _Help:
 
 class _Command(_Help, TyperCommand):
     """A command whose help groups options by topic."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line. An empty word is a mistake: as a path, it is this folder."""
+        if "" in args:
+            at = args.index("")
+            after = f" after {args[at - 1]}" if at else ""
+            raise UsageError(f"there is an empty word{after}; give a value, or omit it")
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, unless libraries would abort: before they are imported."""

@@ -71,6 +71,8 @@ def cluster(
         check_table(path, force)
         if str(path) == STANDARD_OUTPUT:
             raise UsageError("`output` and `summary` must be files, not standard output")
+    if output and summary and Path(output).resolve() == Path(summary).resolve():
+        raise UsageError("`output` and `summary` are the same file; choose two")
     embedding = load(directory)
     with terminal.ShownProgress() as progress:
         found = find(

@@ -12,7 +12,14 @@ from pyke.cli import predictions, terminal
 from pyke.cli.messages import counted
 from pyke.cli.names import short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
-from pyke.cli.predictions import heading, labels_in, measured, show_neighbours, summary
+from pyke.cli.predictions import (
+    confidence_text,
+    heading,
+    labels_in,
+    measured,
+    show_neighbours,
+    summary,
+)
 from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from pyke.use.facts.explain import Candidate, FactExplanation
     from pyke.use.facts.facts import Facts
 
+MIN_CONFIDENCE = 0.9
 SHOWN_PREDICATES = 20
 SHOWN_CANDIDATES = 10
 
@@ -95,6 +103,12 @@ def complete(
         raise UsageError("use either `explain` or `suggest`")
     if output and (explain is not None or suggest is not None):
         raise UsageError("`explain` and `suggest` print to the terminal; omit `output`")
+    if explain is not None or suggest is not None:
+        thresholds = {"min_confidence": min_confidence is not None, "precision": precision}
+        more = {"unmeasured": unmeasured, "exact": exact, "force": force}
+        of_suggest = {"predicates": predicates} if explain is None else {}
+        option = "suggest" if explain is None else "explain"
+        predictions.check_alone(option, {**thresholds, **more, **of_suggest})
     embedding = load(directory)
     prefixes = parse_prefixes(prefix or [])
     chosen = find_predicates(embedding, predicates or None, prefixes)
@@ -113,15 +127,19 @@ def complete(
             embedding,
             names,
             mu=mu,
-            min_confidence=0.9 if min_confidence is None else min_confidence,
-            precision=precision,
-            unmeasured=unmeasured,
+            min_confidence=0,
+            unmeasured=True,
             exact=exact or None,
             threads=threads,
             progress=progress,
+        ).select(
+            MIN_CONFIDENCE if min_confidence is None else min_confidence,
+            precision,
+            unmeasured,
+            predictions.is_rdf(output),
         )
         predictions.write(found, output, force, progress, _sentences(found, output))
-    predictions.show(found, output, as_json, _show)
+    predictions.show(found, output, as_json, lambda: _show(found, output))
 
 
 def _written(embedding: Embedding, term: int) -> str:
@@ -200,7 +218,10 @@ def _suggest(
         return
     terminal.say(heading(found.label, found.term))
     if not found.predicates:
-        terminal.say("No suggestion: its nearest entities have no other predicates.")
+        terminal.say(
+            "No suggestion: of the predicates that it lacks, none is frequent among its nearest "
+            "entities."
+        )
         return
     names = short_names({one.predicate: one.label for one in found.predicates})
     rows = [
@@ -227,6 +248,7 @@ def _explain(
     as_json: bool,
 ) -> None:
     from pyke.use.facts.explain import explain_facts
+    from pyke.use.facts.trial import MIN_LIKELIHOOD
 
     with terminal.ShownProgress() as progress:
         found = explain_facts(
@@ -236,7 +258,11 @@ def _explain(
         terminal.print_json([one.as_dict() for one in found])
         return
     if not found:
-        terminal.say("No prediction: it has all predicates that similar entities have.")
+        terminal.say(
+            "No prediction: each predicate that it lacks is too rare among similar entities "
+            f"(likelihood below {MIN_LIKELIHOOD:g}), or cannot be predicted. --suggest lists them; "
+            "--predicates explains one anyway."
+        )
     for one in found:
         _show_explanation(one)
 
@@ -253,7 +279,7 @@ def _show_explanation(found: FactExplanation) -> None:
             names[one.object],
             f"{one.votes} of {len(found.voters)}",
             "" if one.link is None else f"{_link(one, names)} ({one.link.strength:.3f})",
-            f"{one.confidence:.3f}",
+            confidence_text(one.confidence, one.alike),
             "stated in the graph"
             if one.stated
             else measured(one.alike, "same object", "same predicate", "all"),
@@ -282,5 +308,6 @@ def _link(candidate: Candidate, names: Mapping[str, str]) -> str:
 def _names_in(found: FactExplanation) -> dict[str, str]:
     """Short names of all terms in an explanation."""
     labels = labels_in(found) | {one.object: one.label for one in found.candidates}
+    labels[found.term] = found.label  # an object with the same label is another term
     labels |= {one.link.predicate: None for one in found.candidates if one.link}
     return short_names(labels | {found.predicate: found.predicate_label})

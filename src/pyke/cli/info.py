@@ -29,7 +29,8 @@ _ONLY_IF_ANY = ("files_passed_over", "features")
 def show_census(census: dict[str, Any]) -> None:
     """Print what was read and what was skipped."""
     counted = census["triples"] + census["duplicates"] + census["triple_terms"]
-    literals = "skipped" if census["statements"] > counted else "counted"
+    is_counted = census["statements"] <= counted
+    literals = "counted" if is_counted else "as contexts" if census.get("features") else "skipped"
     rows = [
         ("statements", "statements"),
         ("  triples (|G|)", "triples"),

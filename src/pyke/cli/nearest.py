@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyke.cli import terminal
+from pyke.cli.messages import counted
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
 from pyke.cli.tables import print_table
 
@@ -114,7 +115,7 @@ def nearest(
         progress.stage("neighbours", len(queries), "queries")
         found = embedding.nearest_of_many(queries, k, progress=progress, **options)
         _write(output, names, found, embedding, force, as_json)
-        message = _summary(found, len(names), "terms" if terms or batch else "vectors", unknown)
+        message = _summary(found, len(names), "term" if terms or batch else "vector", unknown)
         if output == "-":
             progress.note(message)
             return
@@ -126,9 +127,10 @@ def nearest(
 
 
 def _summary(found: Neighbourhoods, queries: int, what: str, unknown: int) -> str:
-    message = f"{found.ids.shape[1]} neighbours of {queries:,} {what}, {_quality(found)}."
+    neighbours = counted(found.ids.shape[1], "neighbour")
+    message = f"{neighbours} of {counted(queries, what)}, {_quality(found)}."
     if unknown:
-        message += f" Skipped {unknown:,} of {unknown + queries:,} lines: unknown terms."
+        message += f" Skipped {unknown:,} of {counted(unknown + queries, 'line')}: unknown terms."
     return message
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pyke.cli import terminal
 from pyke.cli.messages import counted
@@ -22,15 +22,32 @@ if TYPE_CHECKING:
 
 MAX_LABEL = 200  # characters in a heading
 
-Found = TypeVar("Found", "Predictions", "Facts")
-
 
 def check_threshold(min_confidence: float | None, precision: float | None) -> None:
-    """Refuse two thresholds."""
+    """Refuse two thresholds, and those that are no shares: before the work."""
     from pyke.errors import UsageError
+    from pyke.use.types.predictions import check_selection
 
     if min_confidence is not None and precision is not None:
         raise UsageError("use either `min_confidence` or `precision`")
+    check_selection(0 if min_confidence is None else min_confidence, precision)
+
+
+def check_alone(option: str, others: Mapping[str, object]) -> None:
+    """Refuse options that do nothing beside another one; those that were not given are false."""
+    from pyke.errors import UsageError
+
+    given = [f"`{name}`" for name, value in others.items() if value]
+    if given:
+        verb = "has" if len(given) == 1 else "have"
+        raise UsageError(f"{', '.join(given)} {verb} no effect with `{option}`; omit it")
+
+
+def is_rdf(output: Path | None) -> bool:
+    """Whether an output is an RDF file, and not a table."""
+    from pyke.use.types.write import syntax_of
+
+    return output is not None and syntax_of(output) is not None
 
 
 def write(
@@ -48,29 +65,31 @@ def write(
 
 
 def show(
-    found: Found, output: Path | None, as_json: bool, tables: Callable[[Found, Path | None], None]
+    found: Predictions | Facts, output: Path | None, as_json: bool, tables: Callable[[], None]
 ) -> None:
     """Print JSON or tables, unless the predictions are on standard output."""
     if str(output) == "-":
         return
     if as_json:
-        terminal.print_json({"output": output and str(output), **found.as_dict()})
+        written: dict[str, Any] = {"output": output and str(output)}
+        if is_rdf(output):
+            written["expected_precision_in_rdf"] = found.expected_precision(for_rdf=True)
+        terminal.print_json(written | found.as_dict())
     else:
-        tables(found, output)
+        tables()
 
 
 def summary(found: Predictions | Facts, output: Path | None, noun: str, examined: str) -> list[str]:
     """Sentences about what was predicted, written and skipped."""
-    from pyke.use.types.write import syntax_of
-
-    skipped = found.not_in_rdf if output and syntax_of(output) else 0
+    for_rdf = is_rdf(output)
+    skipped = found.not_in_rdf if for_rdf else 0
     what = counted(len(found) - skipped, noun)
     to_file = output and str(output) != "-"
     line = f"Wrote {what} to {output}." if to_file else f"Predicted {what}."
     line += f" {examined} examined."
     lines, unmeasured = [line], int((~found.measured).sum())
-    if len(found) > unmeasured:
-        lines[0] += f" Expected precision: {found.expected_right:.1%}."
+    if (expected := found.expected_precision(for_rdf)) is not None:
+        lines[0] += f" Expected precision: {expected:.1%}."
     if unmeasured:
         without = f"{counted(unmeasured, noun)} {_was(unmeasured)} not measured"
         lines.append(f"{without}: the expected precision excludes them. Check them by hand.")
@@ -85,8 +104,9 @@ def _was(number: int) -> str:
 
 
 def heading(label: str | None, term: str) -> str:
-    """The label and the IRI of an explained term; long labels are cut."""
-    return f"{cut(label or '', MAX_LABEL)} <{term}>".strip()
+    """The label and the IRI of an explained term; long labels are cut. Blank nodes have no IRI."""
+    name = term if term.startswith("_:") else f"<{term}>"
+    return f"{cut(label or '', MAX_LABEL)} {name}".strip()
 
 
 def measured(alike: Sequence[Like], *names: str) -> str:
@@ -95,6 +115,11 @@ def measured(alike: Sequence[Like], *names: str) -> str:
         return "not measured"
     counts = (f"{one.right:,} of {one.made:,}" for one in reversed(alike))
     return "; ".join(f"{count} {name}" for count, name in zip(counts, names, strict=True))
+
+
+def confidence_text(confidence: float, alike: Sequence[Like]) -> str:
+    """A confidence; none if nothing at all was measured."""
+    return f"{confidence:.3f}" if any(one.made for one in alike) else "–"
 
 
 def show_neighbours(
@@ -111,10 +136,17 @@ def show_neighbours(
             ", ".join(names[term] for term in one.types),
         )
         for one in found.voters
+        if one.overlap
     ]
-    title = f"Nearest {kind}; those that share a predicate on the same side vote"
+    title = f"Nearest {kind} that share a predicate with it, on the same side: these vote"
     headers = ("neighbour", "distance", "overlap", "weight", "shared", votes_for)
     print_table(headers, voters, right=(1, 2, 3, 4), title=title)
+    if others := len(found.voters) - len(voters):
+        terminal.say(
+            f"{counted(others, 'other neighbour')} {'shares' if others == 1 else 'share'} no "
+            "predicate with it.\n",
+            dim=True,
+        )
     shared = [(context_text(one, names), str(one.voters), f"{one.terms:,}") for one in found.shared]
     title = "What it shares with them, the most specific first"
     print_table(("shared", "neighbours", "terms that have it"), shared, right=(1, 2), title=title)

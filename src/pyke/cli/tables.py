@@ -102,7 +102,8 @@ def _layout(
     headers = [_longest_word([text]) for text in header]
     whole = [max(pair) for pair in zip(headers, content, strict=True)]
     is_text = words[-1] < content[-1]  # the last column can be wrapped, unlike IRIs
-    if len(header) > 1 and not is_text and _total(whole, 1) > limit:
+    is_number = len(header) - 1 in right  # it is narrow: others are wrapped
+    if len(header) > 1 and not is_text and not is_number and _total(whole, 1) > limit:
         return _last_below(header, cells, limit, right)
     smallest = [
         max(word, min(needed, max(MIN_WIDTH, longest)))

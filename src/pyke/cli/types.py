@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +12,14 @@ from pyke.cli import predictions, terminal
 from pyke.cli.messages import counted
 from pyke.cli.names import short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
-from pyke.cli.predictions import heading, labels_in, measured, show_neighbours, summary
+from pyke.cli.predictions import (
+    confidence_text,
+    heading,
+    labels_in,
+    measured,
+    show_neighbours,
+    summary,
+)
 from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from pyke.use.types.explain import Explanation
     from pyke.use.types.predictions import Predictions, Unmeasured
 
+MIN_CONFIDENCE = 0.8
 SHOWN_CLASSES = 20
 SHOWN_GROUPS = 8  # reasons why terms are not measured
 
@@ -91,6 +99,12 @@ def types(
     predictions.check_threshold(min_confidence, precision)
     if explain is not None and (output or report):
         raise UsageError("`explain` prints to the terminal; omit `output` and `report`")
+    if explain is not None:
+        thresholds = {"min_confidence": min_confidence is not None, "precision": precision}
+        more = {"also_typed": not only_untyped, "unmeasured": unmeasured, "exact": exact}
+        predictions.check_alone("explain", {**thresholds, **more, "force": force})
+    elif prefix:
+        raise UsageError("`prefix` is for names in `explain`; omit it")
     embedding = load(directory)
     if explain is not None:
         _explain(embedding, explain, prefix or [], mu, threads, as_json)
@@ -108,22 +122,28 @@ def types(
         found = predict_types(
             embedding,
             mu=mu,
-            min_confidence=0.8 if min_confidence is None else min_confidence,
-            precision=precision,
-            unmeasured=unmeasured,
+            min_confidence=0,
+            unmeasured=True,
             only_untyped=only_untyped,
             exact=exact or None,
             threads=threads,
             progress=progress,
+        ).select(
+            MIN_CONFIDENCE if min_confidence is None else min_confidence,
+            precision,
+            unmeasured,
+            predictions.is_rdf(output),
         )
-        predictions.write(found, output, force, progress, _sentences(found, output))
-    predictions.show(found, output, as_json, _show)
+        sentences = _sentences(found, output, unmeasured)
+        predictions.write(found, output, force, progress, sentences)
     if report:
         table, figure = reliability_table(found.calibration), reliability_figure(found.calibration)
         write_report(report, f"Predicted types of {directory.name}", [table], figure)
+        sentences.append(f"Wrote the measured precision to {report}.")
+    predictions.show(found, output, as_json, lambda: _show(found, sentences, unmeasured))
 
 
-def _show(found: Predictions, output: Path | None) -> None:
+def _show(found: Predictions, sentences: Sequence[str], unmeasured: bool) -> None:
     from pyke.use.types.report import reliability_table
 
     if found.calibration.measured.subjects:
@@ -135,20 +155,26 @@ def _show(found: Predictions, output: Path | None) -> None:
         (
             names[one.type],
             f"{one.predictions:,}",
-            "not measured" if one.expected_right is None else f"{one.expected_right:.3f}",
+            *([f"{one.measured:,}"] if unmeasured else []),
+            "–" if one.expected_right is None else f"{one.expected_right:.3f}",
             names[one.example],
         )
         for one in classes[:SHOWN_CLASSES]
     ]
     if rows:
-        columns = ("type", "predictions", "expected precision", "example")
-        print_table(columns, rows, right=(1, 2), title="Predicted types")
-    _show_not_measured(found)
-    for line in _sentences(found, output):
+        measured = ("measured", "their expected precision")
+        numbers = ("predictions", *(measured if unmeasured else ("expected precision",)))
+        columns, right = ("type", *numbers, "example"), range(1, 1 + len(numbers))
+        print_table(columns, rows, right=right, title="Predicted types")
+    if len(classes) > SHOWN_CLASSES:
+        more = counted(len(classes) - SHOWN_CLASSES, "more type")
+        terminal.say(f"{more}: see --json.\n", dim=True)
+    _show_not_measured(found, unmeasured)
+    for line in sentences:
         terminal.say(line)
 
 
-def _show_not_measured(found: Predictions) -> None:
+def _show_not_measured(found: Predictions, unmeasured: bool) -> None:
     """Terms that are unlike all typed subjects, by the reason."""
     groups = found.not_measured()
     names = short_names({predicate: None for one in groups for predicate, _ in one.roles})
@@ -156,24 +182,26 @@ def _show_not_measured(found: Predictions) -> None:
     if len(groups) > SHOWN_GROUPS:
         rest = groups[SHOWN_GROUPS:]
         terms = sum(one.terms for one in rest)
-        other = "another reason" if len(rest) == 1 else f"{len(rest):,} other reasons"
+        other = "another reason" if len(rest) == 1 else f"{len(rest):,} other reasons: see --json"
         rows.append((f"{terms:,}", other, rest[0].example))
     if rows:
-        hint = "" if (~found.measured).any() else " --unmeasured predicts them if it can."
-        title = f"Not measured: unlike all typed subjects.{hint}"
+        hint = "" if unmeasured else " --unmeasured predicts them if it can."
+        title = f"Not measured: unlike nearly all typed subjects.{hint}"
         print_table(("terms", "reason", "example"), rows, right=(0,), title=title)
 
 
 def _reason(group: Unmeasured, names: Mapping[str, str]) -> str:
+    from pyke.use.types.kinds import MIN_ALIKE
+
     if group.namespace is not None:
         return f"nearly all untyped: {group.namespace}"
     sides = [
         f"{names[p]} → …" if is_subject else f"… → {names[p]}" for p, is_subject in group.roles
     ]
-    return f"no typed subjects: {' and '.join(sides)}"
+    return f"fewer than {MIN_ALIKE} typed subjects alike: {' and '.join(sides)}"
 
 
-def _sentences(found: Predictions, output: Path | None) -> list[str]:
+def _sentences(found: Predictions, output: Path | None, unmeasured: bool) -> list[str]:
     examined = f"{counted(found.asked, 'subject')} {'was' if found.asked == 1 else 'were'}"
     lines = summary(found, output, "type", examined)
     if not found.asked:
@@ -183,6 +211,14 @@ def _sentences(found: Predictions, output: Path | None) -> list[str]:
         ) + (f" Wrote {output} without predictions." if output and str(output) != "-" else "")
     if not len(found) and found.asked > found.without_voters:
         lines[0] += " No prediction reached the confidence."
+        if unmeasured and not found.calibration.measured.subjects:
+            lines[0] += " Nothing could be measured; --min-confidence 0 keeps all predictions."
+    if found.without_voters:
+        have = "has" if found.without_voters == 1 else "have"
+        lines.append(
+            f"{counted(found.without_voters, 'subject')} {have} no typed neighbour that shares a "
+            "predicate with it."
+        )
     if found.of_typed:
         lines.append(
             f"{found.of_typed:,} predictions are for subjects that already have a type; "
@@ -224,7 +260,7 @@ def _show_explanation(found: Explanation) -> None:
             names[vote.type],
             f"{vote.votes} of {len(found.voters)}",
             f"{vote.share:.3f}",
-            f"{vote.confidence:.3f}",
+            confidence_text(vote.confidence, vote.alike),
             "stated in the graph"
             if vote.stated
             else measured(vote.alike, "same kind", "same class", "all"),

@@ -167,8 +167,8 @@ def require_libraries(methods: Iterable[str]) -> None:
     """Raise an error if a method needs a library that is not installed, before any method runs."""
     for chosen in map(rivals.method, methods):
         if chosen.library and importlib.util.find_spec(chosen.library) is None:
-            purpose = f"{chosen.title} (install it, or name other `methods`)"
-            raise MissingLibrary(chosen.library, purpose, "baselines")
+            purpose = f"{chosen.title}, one of the `methods`,"
+            raise MissingLibrary(chosen.library, purpose, rivals.extra_of(chosen.library))
 
 
 class _Runner:

@@ -41,7 +41,8 @@ def evaluation_tables(evaluation: Evaluation) -> list[Table]:
             ["micro F1", decimal(types.votes.micro_f1)],
             ["macro F1", decimal(types.votes.macro_f1)],
         ]
-        name = f"Predicted classes with {REFERENCE_MU} neighbours (μ)"
+        mu = types.votes.mu
+        name = f"Predicted classes with {mu} {'neighbour' if mu == 1 else 'neighbours'} (μ)"
         note = "A class is predicted if at least half of the neighbours have it."
         tables.append(Table(name, ["measure", "value"], rows, note))
     if evaluation.predictor:

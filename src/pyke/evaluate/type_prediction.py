@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ class Votes:
     top_1: float  # fraction of the subjects whose first class, by votes or scores, is right
     micro_f1: float  # over all pairs of subject and class
     macro_f1: float  # mean over the classes that are predicted or true
+    mu: int | None = None  # neighbours that vote; methods without neighbours have none
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def count_votes(
     mu = min(REFERENCE_MU, found.ids.shape[1])
     who, classes, votes, _ = vote(found.ids[:, :mu], known)
     right = has_class(truth, who, classes)
-    return _count((who, classes, votes), right, votes * 2 >= mu, withheld)
+    return replace(_count((who, classes, votes), right, votes * 2 >= mu, withheld), mu=mu)
 
 
 def _count(

@@ -361,7 +361,10 @@ def _require_literals(graph: Graph, stages: Stages) -> None:
         where = ", ".join(stages.inputs) or "the graph"
         raise DataError(f"`literals` is {wanted!r}, but {where} has no literals. Omit `literals`.")
     if wanted and not len(graph.features):
-        stages.progress.note(f"No two terms share a literal (`literals` is {wanted!r}).")
+        stages.progress.note(
+            f"`literals` is {wanted!r}, but no two terms have such literals in common, so they "
+            "change nothing."
+        )
 
 
 def _require_types(graph: Graph, stages: Stages) -> None:

@@ -21,7 +21,14 @@ from pyke.core.children import folders_of, isolated_python_with_packages
 from pyke.core.files import remove, temporary_text, write_directory
 from pyke.core.progress import Progress
 from pyke.errors import DataError, MissingLibrary
-from pyke.evaluate.rivals.registry import Job, Method, Predictor, Rival, method
+from pyke.evaluate.rivals.registry import (
+    Job,
+    Method,
+    Predictor,
+    Rival,
+    extra_of,
+    method,
+)
 from pyke.graph import changes
 from pyke.graph.graph import Graph
 from pyke.pipeline.checkpoints import Checkpoints
@@ -200,7 +207,7 @@ def _warm_up(chosen: Rival, job: Job) -> None:
         for module in _MODULES.get(chosen.library, (chosen.library,)):
             importlib.import_module(module)
     except ImportError:
-        raise MissingLibrary(chosen.library, chosen.title, "baselines") from None
+        raise MissingLibrary(chosen.library, chosen.title, extra_of(chosen.library)) from None
 
 
 def _check_vectors(chosen: Method, job: Job, vectors: Floats) -> None:

@@ -20,6 +20,11 @@ ENTRY_POINTS = "pyke.rivals"
 SEED_LIMIT = 2**32  # other libraries take seeds below this one
 
 
+def extra_of(library: str) -> str:
+    """The extra of this package that installs a library of a method."""
+    return "evaluate" if library == "scipy" else "baselines"
+
+
 @dataclass(frozen=True)
 class Job:
     """The input of a method: a graph, and the settings of the comparison.
@@ -53,8 +58,8 @@ class Method:
     title : the name in tables.
     run : computes the vectors: a float32 array with one row per term of `job.graph.terms` and
         `job.config.dimensions` columns. Terms that the method does not know get zeros.
-    library : a library of the extra `baselines` that `run` needs. The comparison checks that it
-        is installed before it starts, and loads it before the clock starts.
+    library : a library that `run` needs. The comparison checks that it is installed before it
+        starts, and loads it before the clock starts.
     module : the module that registers the method; `register` sets it.
     choose : chooses settings, such as a learning rate: a dictionary for JSON. `run` gets it as
         `job.settings`. It runs once, on the graph without the types that the comparison withholds;

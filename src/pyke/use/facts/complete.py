@@ -174,6 +174,17 @@ def find_predicates(
     return sorted(set(found))
 
 
+def find_entity(embedding: Embedding, term: str) -> int:
+    """Term id of an entity by name; classes and predicates have no predicted facts."""
+    found = embedding.lookup().find(term)
+    if found not in embedding.entities:
+        what = "predicate" if found in embedding.predicates else "class"
+        raise NothingToScore(
+            f"{embedding.terms[found]} is a {what}, and facts are predicted for entities only"
+        )
+    return found
+
+
 def prepare(
     embedding: Embedding,
     chosen: Sequence[int] | None,
@@ -203,6 +214,11 @@ def prepare(
     smaller = Space.of(withheld.graph, entities, config, mu, exact, progress)
     if not len(smaller.entities):
         raise NothingToScore("no facts can be predicted: all terms are predicates or classes.")
+    if mu is not None and mu >= len(smaller.entities):
+        raise NothingToScore(
+            f"`mu` is {mu}, but only {len(smaller.entities) - 1:,} entities can be neighbours; "
+            "use a smaller `mu`"
+        )
     trial = run_trial(space, withheld, smaller, functional, progress)
     wanted = [one for one in wanted if one in functional]
     return Predictor(space, trial, functional, wanted, refused)

@@ -12,7 +12,7 @@ from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import NothingToScore
 from pyke.graph.roles import SUBJECT, decode_role
-from pyke.use.facts.complete import Predictor, find_predicates, prepare
+from pyke.use.facts.complete import Predictor, find_entity, find_predicates, prepare
 from pyke.use.facts.trial import MIN_LIKELIHOOD
 from pyke.use.types.calibration import Like
 from pyke.use.types.explain import Shared, Voter, explain_query
@@ -99,7 +99,7 @@ def explain_facts(
         Receives progress reports.
     """
     progress = progress or Progress()
-    own = embedding.lookup().find(term)
+    own = find_entity(embedding, term)
     chosen = find_predicates(embedding, predicates)
     predictor = prepare(embedding, chosen, mu, None, threads, progress)
     return explain_facts_with(predictor, embedding, own, chosen is not None, progress)

@@ -169,6 +169,7 @@ class Facts(PredictedRows[Fact]):
         min_confidence: float = 0.9,
         precision: float | None = None,
         unmeasured: bool = False,
+        for_rdf: bool = False,
     ) -> Facts:
         """The facts with at least this confidence, or as many as this precision allows.
 
@@ -181,11 +182,14 @@ class Facts(PredictedRows[Fact]):
             correct.
         unmeasured
             Also keep facts of predicates of which hardly any withheld fact had such a confidence.
+        for_rdf
+            Let `precision` be that of the facts that RDF files can contain.
         """
         check_selection(min_confidence, precision)
         least = self.min_confidence if precision is not None else min_confidence
         for _ in range(PASSES if precision is not None else 0):
             allowed = self._are_measured(least) | unmeasured
+            allowed &= self.nameable | (not for_rdf)
             least = threshold(self.confidences[allowed], precision or 0.0)
         least = max(least, self.min_confidence)
         measured, sure = self._are_measured(least), self.confidences >= least

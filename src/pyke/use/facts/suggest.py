@@ -10,7 +10,7 @@ import numpy as np
 from pyke.core.notebook import html_table
 from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
-from pyke.use.facts.complete import prepare
+from pyke.use.facts.complete import find_entity, prepare
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def suggest(
     'http://example.com/father#michelle'
     """
     progress = progress or Progress()
-    own = embedding.lookup().find(term)
+    own = find_entity(embedding, term)
     predictor = prepare(embedding, None, mu, None, threads, progress, need_objects=False)
     space = predictor.space
     found = space.lacking(np.array([own], np.int32), progress)

@@ -59,8 +59,8 @@ def split(graph: Graph, fraction: float, seed: int, type_predicate: str, part: i
     withheld[order[part * size : (part + 1) * size]] = True
     if not withheld.any() or withheld.all():
         raise NothingToScore(
-            f"{fraction:g} of {len(table):,} typed subjects are {withheld.sum():,}; "
-            "at least one must be withheld and at least one must keep its types"
+            f"`held_out` is {fraction:g}: of {len(table):,} typed subjects, it withholds the types "
+            f"of {withheld.sum():,}. At least one must lose its types, and one must keep them."
         )
     is_withheld = np.zeros(len(graph.terms), bool)
     is_withheld[table.subjects[withheld]] = True

@@ -155,8 +155,13 @@ class Kinds:
             NotMeasured(size, int(self.asked[at]), (), True, number >= len(self.evidence.vectors))
             for number, at, size in _groups(self.namespaces.of_terms[self.asked], is_new)
         ]
+        with_roles: dict[tuple[int, ...], tuple[int, int]] = {}  # in large and in small namespaces
         for kind, at, size in _groups(self.of_asked, no_twins):
-            sides = ((int(role) >> 1, int(role) & 1) for role in self.roles(kind))
+            key = tuple(self.roles(kind).tolist())
+            others, first = with_roles.get(key, (0, at))
+            with_roles[key] = others + size, min(first, at)
+        for key, (size, at) in with_roles.items():
+            sides = ((role >> 1, role & 1) for role in key)
             roles = tuple((int(self.evidence.predicates[p]), side == SUBJECT) for p, side in sides)
             found.append(NotMeasured(size, int(self.asked[at]), roles, False, False))
         return sorted(found, key=lambda one: (-one.terms, one.example))

@@ -47,7 +47,8 @@ class PredictedClass:
     type: str
     label: str | None
     predictions: int
-    expected_right: float | None  # the share of the measured ones that is expected to be correct
+    measured: int  # those of them whose confidence was measured …
+    expected_right: float | None  # … and the share of these that is expected to be correct
     example: str
     example_label: str | None
 
@@ -129,7 +130,11 @@ class Predictions(PredictedRows[Prediction]):
         }
 
     def select(
-        self, min_confidence: float = 0.8, precision: float | None = None, unmeasured: bool = False
+        self,
+        min_confidence: float = 0.8,
+        precision: float | None = None,
+        unmeasured: bool = False,
+        for_rdf: bool = False,
     ) -> Predictions:
         """The predictions with at least this confidence, or as many as this precision allows.
 
@@ -142,6 +147,9 @@ class Predictions(PredictedRows[Prediction]):
             be correct.
         unmeasured
             Also keep predictions whose confidence was not measured on subjects like theirs.
+        for_rdf
+            Let `precision` be that of the predictions that RDF files can contain. Most blank nodes
+            may be easy, and the rest would be less precise.
 
         Examples
         --------
@@ -154,7 +162,8 @@ class Predictions(PredictedRows[Prediction]):
         check_selection(min_confidence, precision)
         allowed = self.measured | unmeasured
         if precision is not None:
-            min_confidence = threshold(self.confidences[allowed], precision)
+            counted = allowed & self.nameable if for_rdf else allowed
+            min_confidence = threshold(self.confidences[counted], precision)
         kept = np.flatnonzero(allowed & (self.confidences >= min_confidence))
         columns = ("subjects", "classes", "votes", "shares", "confidences", "measured")
         return replace(self, **{name: getattr(self, name)[kept] for name in columns})
@@ -207,9 +216,9 @@ class Predictions(PredictedRows[Prediction]):
         sums = np.bincount(groups, np.where(measured, self.confidences[order], 0))
         shares = [total / n if n else None for total, n in zip(sums.tolist(), numbers, strict=True)]
         found = [
-            PredictedClass(one.type, one.type_label, count, share, one.term, one.label)
-            for one, count, share in zip(
-                self.rows(order[first]), counts.tolist(), shares, strict=True
+            PredictedClass(one.type, one.type_label, count, int(n), share, one.term, one.label)
+            for one, count, n, share in zip(
+                self.rows(order[first]), counts.tolist(), numbers, shares, strict=True
             )
         ]
         return sorted(found, key=lambda one: (-one.predictions, one.type))
@@ -224,7 +233,7 @@ class Predictions(PredictedRows[Prediction]):
             "without_voters": self.without_voters,
             "of_typed": self.of_typed,
             "not_in_rdf": self.not_in_rdf,
-            "expected_right": self.expected_right,
+            "expected_right": self.expected_precision(),
             "mu": c.mu,
             "exact": self.exact,
             "recall": self.recall,

@@ -78,8 +78,12 @@ class PredictedRows(ABC, Generic[Row]):
     @property
     def expected_right(self) -> float:
         """The share of the measured predictions that is expected to be correct."""
-        measured = self.confidences[self.measured]
-        return float(measured.mean()) if len(measured) else 0.0
+        return self.expected_precision() or 0.0
+
+    def expected_precision(self, for_rdf: bool = False) -> float | None:
+        """The same, or None without measured predictions; `for_rdf`: of those in RDF files."""
+        chosen = self.measured & self.nameable if for_rdf else self.measured
+        return float(self.confidences[chosen].mean()) if chosen.any() else None
 
     @property
     def not_in_rdf(self) -> int:
