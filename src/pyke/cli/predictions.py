@@ -138,14 +138,13 @@ def show_neighbours(
         for one in found.voters
         if one.overlap
     ]
-    title = f"Nearest {kind} that share a predicate with it, on the same side: these vote"
+    title = f"Voters: nearest {kind} that share a predicate, on the same side"
     headers = ("neighbour", "distance", "overlap", "weight", "shared", votes_for)
     print_table(headers, voters, right=(1, 2, 3, 4), title=title)
     if others := len(found.voters) - len(voters):
+        share = "shares" if others == 1 else "share"
         terminal.say(
-            f"{counted(others, 'other neighbour')} {'shares' if others == 1 else 'share'} no "
-            "predicate with it.\n",
-            dim=True,
+            f"{counted(others, 'other near subject')} {share} no predicate.\n", dim=True
         )
     shared = [(context_text(one, names), str(one.voters), f"{one.terms:,}") for one in found.shared]
     title = "What it shares with them, the most specific first"

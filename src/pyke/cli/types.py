@@ -214,10 +214,10 @@ def _sentences(found: Predictions, output: Path | None, unmeasured: bool) -> lis
         if unmeasured and not found.calibration.measured.subjects:
             lines[0] += " Nothing could be measured; --min-confidence 0 keeps all predictions."
     if found.without_voters:
-        have = "has" if found.without_voters == 1 else "have"
+        share = "shares" if found.without_voters == 1 else "share"
         lines.append(
-            f"{counted(found.without_voters, 'subject')} {have} no typed neighbour that shares a "
-            "predicate with it."
+            f"{counted(found.without_voters, 'subject')} {share} no predicate with a typed "
+            "neighbour."
         )
     if found.of_typed:
         lines.append(
