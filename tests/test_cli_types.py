@@ -184,7 +184,7 @@ def test_a_term_is_explained(pyke: Command, out: Path) -> None:
     for words in (
         "<http://e/smith/0>",
         f"of {MU}",
-        "Nearest typed neighbours",
+        "Voters: nearest typed neighbours",
         "uses → …",
         "terms that have it",
     ):
@@ -254,7 +254,11 @@ def test_an_unknown_term_is_refused_with_suggestions(
         (("--min-confidence", "80"), 2, "from 0 to 1"),
         (("--precision", "nan"), 2, "from 0 to 1"),
         (("--min-confidence", "0.9", "--precision", "0.9"), 2, "use either"),
-        (("--explain", "http://e/smith/0", "-o", "found.nt"), 2, "prints to the terminal"),
+        (
+            ("--explain", "http://e/smith/0", "-o", "found.nt"),
+            2,
+            "which prints to the terminal; omit it",
+        ),
         (("--mu", "0"), 2, "at least 1"),
         (("--mu", "1000"), 65, "use a smaller"),
         (("--threads", "-1"), 2, "threads"),
@@ -375,7 +379,7 @@ def test_options_without_an_effect_are_refused(
 ) -> None:
     run = pyke("types", out, *options)
     assert run.returncode == 2
-    assert "omit it" in run.stderr
+    assert "no effect with --explain" in run.stderr or "--prefix is for names" in run.stderr
 
 
 def test_the_expected_precision_is_that_of_the_file(pyke: Command, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from pyke.core.progress import Progress
 from pyke.graph.graph import Graph
 from pyke.pipeline import embed_graph
 from pyke.use import figures
+from pyke.use.types.bins import BinCalibration
 from pyke.use.types.calibration import LEVELS, Calibration, Measured, calibrate
 from pyke.use.types.curves import isotonic
 from pyke.use.types.folds import FOLDS
@@ -59,7 +60,7 @@ GUESSES = st.builds(Guess, SHARES, st.integers(0, 2), st.integers(0, 2), st.bool
 def calibration_of(guesses: list[Guess]) -> Calibration:
     columns = ([one.share for one in guesses], [one.type for one in guesses])
     kinds, right = [one.kind for one in guesses], [one.right for one in guesses]
-    return Calibration(
+    return BinCalibration(
         Measured(
             np.array(columns[0], np.float64),
             np.array(columns[1], np.int64),

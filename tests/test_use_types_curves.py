@@ -1,4 +1,4 @@
-"""Shifts and curves of classes in a calibration: the best ones, found in plain loops."""
+"""Curves of classes and kinds in a calibration: the best ones, found in plain loops."""
 
 from __future__ import annotations
 
@@ -7,48 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from pyke.use.types.calibration import Calibration, CurveCalibration, Measured
+from pyke.use.types.bins import BinCalibration
+from pyke.use.types.calibration import CurveCalibration, Measured
 from pyke.use.types.curves import (
     KNOTS,
     LEVEL,
     REACH,
     ROUGHNESS,
-    SHIFT_PRIOR,
-    class_shifts,
     group_deviations,
 )
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_shift_maximises_the_likelihood_with_its_prior(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    base, classes = draw.uniform(0.05, 0.95, 60), draw.integers(0, 4, 60)
-    right = draw.random(60) < base**2
-
-    def likelihood(class_: int, shift: float) -> float:
-        total = -SHIFT_PRIOR * shift**2 / 2
-        for share, own, is_right in zip(base, classes, right, strict=True):
-            if own == class_:
-                p = 1 / (1 + math.exp(-(math.log(share / (1 - share)) + shift)))
-                total += math.log(p if is_right else 1 - p)
-        return total
-
-    for class_, shift in enumerate(class_shifts(base, classes, right, 4).tolist()):
-        best = likelihood(class_, shift)
-        assert best >= likelihood(class_, shift + 0.01)
-        assert best >= likelihood(class_, shift - 0.01)
-
-
-def test_a_bad_class_gets_less_confidence_though_it_has_few_predictions() -> None:
-    classes = np.repeat([0, 1], [400, 8])
-    right = np.arange(408) < 390
-    shares = np.tile(np.linspace(0.5, 1, 8), 51)
-    measured = Measured(shares, classes, np.zeros(408, np.int64), right, 408, 408)
-    asked = np.array([0.9, 0.9]), np.array([0, 1]), np.zeros(2, np.int64)
-    plain = Calibration(measured, 10, 20).confidences(*asked)
-    shifted = Calibration(measured, 10, 20, shifted=True).confidences(*asked)
-    assert shifted[1] < plain[1] - 0.2
-    assert shifted[0] == pytest.approx(plain[0], abs=0.05)
 
 
 def test_within_a_wide_bin_a_larger_share_has_more_confidence() -> None:
@@ -162,7 +129,7 @@ def test_a_curve_is_not_misled_by_a_lucky_bin() -> None:
     )
     asked = shares[60:61], np.array([1]), np.array([0])
     counted, by_curve = (
-        kind(measured, 8).confidences(*asked)[0] for kind in (Calibration, CurveCalibration)
+        kind(measured, 8).confidences(*asked)[0] for kind in (BinCalibration, CurveCalibration)
     )
     assert abs(by_curve - 0.6) < abs(counted - 0.6)
 

@@ -23,7 +23,8 @@ from pyke.core.progress import Progress
 from pyke.embedding.embedding import Embedding
 from pyke.errors import MissingLibrary, OutputExists, UsageError, WriteError
 from pyke.graph.terms import Terms, Texts
-from pyke.use.types.calibration import Calibration, Measured
+from pyke.use.types.bins import BinCalibration
+from pyke.use.types.calibration import Measured
 from pyke.use.types.evidence import find_evidence
 from pyke.use.types.kinds import Kinds
 from pyke.use.types.namespaces import Namespaces
@@ -31,7 +32,7 @@ from pyke.use.types.predictions import Prediction, Predictions, check_selection
 from pyke.use.types.write import VOCABULARY, check_target
 
 ONES = np.ones(40, np.int64)
-CALIBRATION = Calibration(Measured(np.ones(40), ONES, ONES, np.arange(40) % 4 > 0, 40, 45), 3)
+CALIBRATION = BinCalibration(Measured(np.ones(40), ONES, ONES, np.arange(40) % 4 > 0, 40, 45), 3)
 CONFIDENCES = np.array([0.0, 0.1, 0.6, 0.95])  # by votes
 TERMS = [
     "http://e/anna",

@@ -93,29 +93,23 @@ def complete(
     """Predict facts that entities lack but similar entities have, and write them as RDF."""
     from pyke.embedding.embedding import load
     from pyke.embedding.lookup import parse_prefixes
-    from pyke.errors import UsageError
     from pyke.use.facts.complete import complete as predict
-    from pyke.use.facts.complete import find_predicates
     from pyke.use.types.write import check_target
 
     predictions.check_threshold(min_confidence, precision)
-    if explain is not None and suggest is not None:
-        raise UsageError("use either `explain` or `suggest`")
-    if output and (explain is not None or suggest is not None):
-        raise UsageError("`explain` and `suggest` print to the terminal; omit `output`")
-    if explain is not None or suggest is not None:
-        thresholds = {"min_confidence": min_confidence is not None, "precision": precision}
-        more = {"unmeasured": unmeasured, "exact": exact, "force": force}
-        of_suggest = {"predicates": predicates} if explain is None else {}
-        option = "suggest" if explain is None else "explain"
-        predictions.check_alone(option, {**thresholds, **more, **of_suggest})
+    others = {"unmeasured": unmeasured, "exact": exact, "force": force, "output": bool(output)}
+    if explain:
+        others["suggest"] = bool(suggest)
+        predictions.check_alone("explain", min_confidence, precision, others)
+    elif suggest:
+        others["predicates"] = bool(predicates)
+        predictions.check_alone("suggest", min_confidence, precision, others)
     embedding = load(directory)
     prefixes = parse_prefixes(prefix or [])
-    chosen = find_predicates(embedding, predicates or None, prefixes)
-    names = None if chosen is None else [_written(embedding, one) for one in chosen]
-    if (asked := explain if suggest is None else suggest) is not None:
+    names = _names_of(embedding, predicates or None, prefixes)
+    if asked := explain or suggest:
         term = _written(embedding, embedding.lookup(prefixes).find(asked))
-        if suggest is not None:
+        if suggest:
             _suggest(embedding, term, mu, threads, as_json)
         else:
             _explain(embedding, term, names, mu, threads, as_json)
@@ -140,6 +134,16 @@ def complete(
         )
         predictions.write(found, output, force, progress, _sentences(found, output))
     predictions.show(found, output, as_json, lambda: _show(found, output))
+
+
+def _names_of(
+    embedding: Embedding, predicates: list[str] | None, prefixes: dict[str, str]
+) -> list[str] | None:
+    """The names of predicates that only they have; None for all."""
+    from pyke.use.facts.complete import find_predicates
+
+    chosen = find_predicates(embedding, predicates, prefixes)
+    return None if chosen is None else [_written(embedding, one) for one in chosen]
 
 
 def _written(embedding: Embedding, term: int) -> str:

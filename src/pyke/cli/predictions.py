@@ -33,14 +33,24 @@ def check_threshold(min_confidence: float | None, precision: float | None) -> No
     check_selection(0 if min_confidence is None else min_confidence, precision)
 
 
-def check_alone(option: str, others: Mapping[str, object]) -> None:
-    """Refuse options that do nothing beside another one; those that were not given are false."""
+def check_alone(
+    option: str,
+    min_confidence: float | None,
+    precision: float | None,
+    others: Mapping[str, bool],
+) -> None:
+    """Refuse thresholds and other options beside one with which they do nothing."""
     from pyke.errors import UsageError
 
-    given = [f"`{name}`" for name, value in others.items() if value]
+    thresholds = {"min_confidence": min_confidence, "precision": precision}
+    is_given = {name: value is not None for name, value in thresholds.items()} | {**others}
+    given = [f"`{name}`" for name, value in is_given.items() if value]
     if given:
-        verb = "has" if len(given) == 1 else "have"
-        raise UsageError(f"{', '.join(given)} {verb} no effect with `{option}`; omit it")
+        verb, them = ("has", "it") if len(given) == 1 else ("have", "them")
+        raise UsageError(
+            f"{', '.join(given)} {verb} no effect with `{option}`, which prints to the terminal; "
+            f"omit {them}"
+        )
 
 
 def is_rdf(output: Path | None) -> bool:
@@ -143,9 +153,7 @@ def show_neighbours(
     print_table(headers, voters, right=(1, 2, 3, 4), title=title)
     if others := len(found.voters) - len(voters):
         share = "shares" if others == 1 else "share"
-        terminal.say(
-            f"{counted(others, 'other near subject')} {share} no predicate.\n", dim=True
-        )
+        terminal.say(f"{counted(others, 'other near subject')} {share} no predicate.\n", dim=True)
     shared = [(context_text(one, names), str(one.voters), f"{one.terms:,}") for one in found.shared]
     title = "What it shares with them, the most specific first"
     print_table(("shared", "neighbours", "terms that have it"), shared, right=(1, 2), title=title)

@@ -97,21 +97,16 @@ def types(
     from pyke.errors import UsageError
 
     predictions.check_threshold(min_confidence, precision)
-    if explain is not None and (output or report):
-        raise UsageError("`explain` prints to the terminal; omit `output` and `report`")
     if explain is not None:
-        thresholds = {"min_confidence": min_confidence is not None, "precision": precision}
-        more = {"also_typed": not only_untyped, "unmeasured": unmeasured, "exact": exact}
-        predictions.check_alone("explain", {**thresholds, **more, "force": force})
-    elif prefix:
-        raise UsageError("`prefix` is for names in `explain`; omit it")
-    embedding = load(directory)
-    if explain is not None:
-        _explain(embedding, explain, prefix or [], mu, threads, as_json)
+        others = {"also_typed": not only_untyped, "unmeasured": unmeasured, "exact": exact}
+        others |= {"force": force, "output": bool(output), "report": bool(report)}
+        predictions.check_alone("explain", min_confidence, precision, others)
+        _explain(load(directory), explain, prefix or [], mu, threads, as_json)
         return
-    from pyke.use.reports import check_report, write_report
+    if prefix:
+        raise UsageError("`prefix` is for names in `explain`; omit it")
+    from pyke.use.reports import check_report
     from pyke.use.types.predict import predict_types
-    from pyke.use.types.report import reliability_figure, reliability_table
     from pyke.use.types.write import check_target
 
     if output:  # before the work
@@ -120,7 +115,7 @@ def types(
         check_report(report, force)
     with terminal.ShownProgress() as progress:
         found = predict_types(
-            embedding,
+            load(directory),
             mu=mu,
             min_confidence=0,
             unmeasured=True,
@@ -137,10 +132,17 @@ def types(
         sentences = _sentences(found, output, unmeasured)
         predictions.write(found, output, force, progress, sentences)
     if report:
-        table, figure = reliability_table(found.calibration), reliability_figure(found.calibration)
-        write_report(report, f"Predicted types of {directory.name}", [table], figure)
+        _write_report(found, report, f"Predicted types of {directory.name}")
         sentences.append(f"Wrote the measured precision to {report}.")
     predictions.show(found, output, as_json, lambda: _show(found, sentences, unmeasured))
+
+
+def _write_report(found: Predictions, report: Path, title: str) -> None:
+    from pyke.use.reports import write_report
+    from pyke.use.types.report import reliability_figure, reliability_table
+
+    table, figure = reliability_table(found.calibration), reliability_figure(found.calibration)
+    write_report(report, title, [table], figure)
 
 
 def _show(found: Predictions, sentences: Sequence[str], unmeasured: bool) -> None:

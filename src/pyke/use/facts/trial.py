@@ -26,6 +26,7 @@ from pyke.graph.changes import remove_triples
 from pyke.graph.graph import Graph
 from pyke.graph.roles import Numbers, states_type
 from pyke.use.facts.space import Groups, Lacking, ObjectVotes, Space
+from pyke.use.types.bins import BinCalibration
 from pyke.use.types.calibration import Calibration, Like, Measured
 from pyke.use.types.votes import Counts
 
@@ -202,7 +203,7 @@ def _likelihoods(
 ) -> Calibration:
     """From pairs that lack the predicate in the smaller graph; each stands for so many pairs."""
     classes = np.repeat(lacking.predicates.astype(np.int64), times)
-    return Calibration(
+    return BinCalibration(
         Measured(
             np.repeat(lacking.shares, times),
             classes,
@@ -229,6 +230,6 @@ def _confidences(found: list[_Predicted], outcomes: dict[int, Outcome], mu: int)
         measured = Measured(
             scores[chosen], predicates[chosen], kinds, right[chosen], subjects, facts
         )
-        return Calibration(measured, mu, BINS, shifted=True)
+        return BinCalibration(measured, mu, BINS, shifted=True)
 
     return Confidences(calibrated(~is_linked), calibrated(is_linked))

@@ -2,13 +2,14 @@
 
 The types of typed subjects that look like the queried terms (see kinds.py) are predicted from the
 other typed subjects, as if they had none. Confidence is the share of correct predictions among
-those that are alike: first of all with a similar share of the votes, then also of the same class,
-then also for terms of the same kind. A level with few predictions is drawn towards the one above.
-`CurveCalibration` fits curves to these predictions, `Calibration` counts them.
+those that are alike: with a similar share of the votes, of the same class, and for terms of the
+same kind.
+`CurveCalibration` fits curves to these predictions; `pyke complete` counts them in bins (bins.py).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,21 +22,15 @@ from pyke.core.progress import Progress
 from pyke.graph.roles import Numbers
 from pyke.use.types.curves import (
     BINS,
-    class_shifts,
     deviation_at,
     group_deviations,
-    isotonic,
     logistic,
-    logit,
     share_curve,
 )
 from pyke.use.types.folds import Folds
 from pyke.use.types.kinds import Kinds
 from pyke.use.types.votes import Counts, TypeTable, Voters, has_class
 
-# A level counts as this many predictions in the level below. With 10 to 30, the largest gap between
-# stated and true precision of a class hardly changes (bench/calibration.py).
-CLASS_WEIGHT, KIND_WEIGHT = 20, 30
 # No class counts more than this many predictions in the curve of all. If frequent classes decide it
 # alone (words in wordnet30), rare classes, which are drawn to it, are stated too low. From 300 to
 # 3,000 the likelihood on withheld types differs little; 1,000 is about the best.
@@ -95,7 +90,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Like:
-    """The measured predictions that a confidence comes from."""
+    """Measured predictions that are like another one."""
 
     level: str  # all, class or kind
     made: int
@@ -112,16 +107,14 @@ class Level:
     confidence: float  # their mean
 
 
-class Calibration:
+class Calibration(ABC):
     """Confidence of predictions, from measured ones.
 
-    With `shifted`, classes with few predictions are drawn towards a curve of their own: that of
-    all, moved up or down.
+    A prediction has a share of the votes, a class and a kind of term. `like` counts the measured
+    predictions with a similar share.
     """
 
-    def __init__(
-        self, measured: Measured, mu: int, bins: int = BINS, shifted: bool = False
-    ) -> None:
+    def __init__(self, measured: Measured, mu: int, bins: int = BINS) -> None:
         self.measured, self.mu = measured, mu
         quantiles = np.linspace(0, 1, bins + 1)[1:-1]
         self._edges = (
@@ -132,38 +125,19 @@ class Calibration:
         self._size = len(self._edges) + 1
         self._classes = int(measured.classes.max(initial=-1)) + 1
         own = self._bins(measured.shares)
-        made = np.bincount(own, minlength=self._size)
-        right = np.bincount(own[measured.right], minlength=self._size)
-        self._base = isotonic((right + 1) / (made + 2), made + 2)
-        self._shifts = np.zeros(self._classes)
-        if shifted:
-            base = self._base[own]
-            self._shifts = class_shifts(base, measured.classes, measured.right, self._classes)
         class_keys, kind_keys = self._keys(measured.classes, measured.kinds, own)
         self._by_class = Cells.of(class_keys, measured.right)
         self._by_kind = Cells.of(kind_keys, measured.right)
         self._all = Cells.of(own, measured.right)
 
+    @abstractmethod
     def confidences(
         self, shares: NDArray[np.float64], classes: Numbers, kinds: Numbers
     ) -> NDArray[np.float64]:
         """Confidence of predictions with a share of the votes, a class and a kind of term."""
-        bins = self._bins(shares)
-        confidence = self._base[bins]
-        if self._shifts.any():
-            known = np.append(self._shifts, 0.0)[np.minimum(classes, self._classes)]
-            confidence = logistic(logit(confidence) + known)
-        class_keys, kind_keys = self._keys(classes, kinds, bins)
-        for cells, keys, weight in (
-            (self._by_class, class_keys, CLASS_WEIGHT),
-            (self._by_kind, kind_keys, KIND_WEIGHT),
-        ):
-            made, right = cells.counts(keys)
-            confidence = (right + weight * confidence) / (made + weight)
-        return confidence
 
     def like(self, share: float, class_: int, kind: int) -> tuple[Like, ...]:
-        """The measured predictions that the confidence of one prediction comes from."""
+        """Counts of measured predictions with a similar share: all, of the class, and of both."""
         bins = self._bins(np.array([share]))
         class_key, kind_key = self._keys(np.array([class_]), np.array([kind]), bins)
         return tuple(
@@ -204,11 +178,11 @@ class Calibration:
 
 
 class CurveCalibration(Calibration):
-    """Confidence by curves instead of counts in bins.
+    """Confidence by curves over the share of the votes.
 
     A count in a small bin is too high or too low by chance, and the predictions that are kept are
     those where it is too high. On the logistic scale, the curve of a class deviates smoothly from
-    that of all. So does the curve of a kind, and that of the predictions with both.
+    that of all, and the curve of a kind from both. So do the predictions with both class and kind.
     """
 
     def __init__(self, measured: Measured, mu: int) -> None:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pyke.graph.roles import Numbers
 from pyke.use.types.votes import Counts
 
-BINS = 20  # of the share of votes, each with as many predictions
-NEWTON_STEPS, SHIFT_PRIOR = 20, 0.5
+BINS = 20  # of the share of the votes
+NEWTON_STEPS = 20
 # The curve of a group deviates from the one above at these shares (on the logistic scale), and
 # linearly between them. The prior of the deviations is a Gaussian process: their covariance is
 # LEVEL + ROUGHNESS · exp(−distance / REACH). Chosen by the likelihood of withheld types of six
@@ -45,23 +45,6 @@ def share_curve(
     made = np.bincount(own, weights)
     rising = isotonic((np.bincount(own, weights * right) + 1) / (made + 2), made + 2)
     return np.bincount(own, weights * shares) / made, logit(rising)
-
-
-def class_shifts(
-    base: NDArray[np.float64], classes: Numbers, right: NDArray[np.bool_], number: int
-) -> NDArray[np.float64]:
-    """How much better or worse each class is than all, on the logistic scale.
-
-    The shift of a class maximises the likelihood of its predictions, with a normal prior: this is a
-    logistic regression with one parameter, by Newton's method.
-    """
-    shifts, logits = np.zeros(number), logit(base)
-    for _ in range(NEWTON_STEPS):
-        expected = logistic(logits + shifts[classes])
-        gaps = np.bincount(classes, right - expected, number) - SHIFT_PRIOR * shifts
-        slopes = np.bincount(classes, expected * (1 - expected), number) + SHIFT_PRIOR
-        shifts += np.clip(gaps / slopes, -1, 1)
-    return shifts
 
 
 def group_deviations(

@@ -15,7 +15,7 @@ from pyke.core.notebook import html_table
 from pyke.embedding.embedding import Embedding
 from pyke.embedding.lookup import texts_at
 from pyke.errors import UsageError
-from pyke.use.types.calibration import Calibration, Measured
+from pyke.use.types.calibration import Calibration, CurveCalibration, Measured
 from pyke.use.types.kinds import Kinds
 from pyke.use.types.rows import PredictedRows
 from pyke.use.types.write import can_be_named, is_iri, write_predictions
@@ -94,7 +94,7 @@ class Predictions(PredictedRows[Prediction]):
         """No predictions, as there was no term to predict types for."""
         ids, shares = np.zeros(0, np.int32), np.zeros(0)
         columns = (ids, ids, ids, shares, shares, np.zeros(0, bool))
-        calibration = Calibration(Measured.of([]), 0)
+        calibration = CurveCalibration(Measured.of([]), 0)
         return cls(embedding, *columns, 0, 0, None, calibration, exact=True, recall=1.0)
 
     def __repr__(self) -> str:

@@ -16,11 +16,11 @@ def reliability_table(calibration: Calibration) -> Table:
 
     Examples
     --------
-    >>> from pyke.use.types.calibration import Measured
+    >>> from pyke.use.types.calibration import CurveCalibration, Measured
     >>> ones = np.ones(40, int)
     >>> measured = Measured(np.ones(40), ones, ones, np.ones(40, bool), 40, 40)
-    >>> reliability_table(Calibration(measured, mu=10)).rows[0]
-    ['0.99 and more', '40', '1.000', '0.997', '1.000', '1.000']
+    >>> reliability_table(CurveCalibration(measured, mu=10)).rows[0]
+    ['0.99 and more', '40', '1.000', '0.995', '1.000', '1.000']
     """
     measured = calibration.measured
     rows, made, right, above = [], 0, 0, None
@@ -45,8 +45,8 @@ def reliability_table(calibration: Calibration) -> Table:
         "predictions",
         "correct",
         "mean confidence",
-        "precision from here on",
-        "recall from here on",
+        "precision at this or more",
+        "recall at this or more",
     ]
     note = (
         f"Measured {measured.subjects:,} times: the types of a typed subject that looks like an "
