@@ -13,7 +13,8 @@ Where a predicted type comes from, file by file:
 6. `predict.py`: votes and confidence of every term.
 7. `predictions.py`: the result, a sequence of `rows.py`; `write.py` writes it as RDF or as a table.
 
-`bins.py` is another calibration, for predicted facts. `explain.py` lists the votes for one term, and what it has in common with the voters. `report.py`
+`explain.py` lists the votes for one term, and what it has in common with the voters. `report.py`
 shows the calibration as a table and a figure. `held_out.py` withholds types, for measurements.
-`sdtype.py` predicts types from roles alone, for comparison.
+`sdtype.py` predicts types from roles alone, for comparison. `bins.py` is the calibration of
+predicted facts.
 """
