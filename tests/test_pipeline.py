@@ -141,6 +141,21 @@ def test_a_type_weight_brings_terms_of_one_class_together(tmp_path: Path) -> Non
     assert alike(30.0) > 0.9
 
 
+def test_a_type_predicate_that_does_not_occur_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "links.nt"
+    path.write_text("<e:a> <e:p> <e:b> .\n")
+    notes: list[str] = []
+
+    class Noting(Progress):
+        def note(self, message: str) -> None:
+            notes.append(message)
+
+    pyke.embed(path, dimensions=4, progress=Noting())
+    assert notes == [], "a graph without types is nothing unusual"
+    pyke.embed(path, dimensions=4, type_predicate="rdf:type", progress=Noting())
+    assert [note for note in notes if "No triple has the predicate <rdf:type>" in note]
+
+
 def test_a_type_weight_without_types_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "links.nt"
     path.write_text("<e:a> <e:p> <e:b> .\n<e:c> <e:p> <e:b> .\n")

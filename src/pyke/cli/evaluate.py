@@ -84,6 +84,8 @@ def evaluate(
         name = ", ".join(Path(given).name or given for given in inputs)
         figure = scores_over_mu({found.protocol: {name: found.types.scores}})
         write_report(report, f"Evaluation of {name}", shown, figure)
+        if not as_json:
+            terminal.say(f"Wrote {report}.")
 
 
 def _refuse_settings(directory: str, settings: Settings, held_out: float | None) -> None:

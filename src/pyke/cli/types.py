@@ -131,10 +131,11 @@ def types(
         )
         sentences = _sentences(found, output, unmeasured)
         predictions.write(found, output, force, progress, sentences)
-    if report:
-        _write_report(found, report, f"Predicted types of {directory.name}")
-        sentences.append(f"Wrote the measured precision to {report}.")
     predictions.show(found, output, as_json, lambda: _show(found, sentences, unmeasured))
+    if report:  # after the rest is printed: a full disk must not lose it
+        _write_report(found, report, f"Predicted types of {directory.name}")
+        if not (as_json or str(output) == "-"):
+            terminal.say(f"Wrote the measured precision to {report}.")
 
 
 def _write_report(found: Predictions, report: Path, title: str) -> None:

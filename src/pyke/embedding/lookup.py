@@ -173,9 +173,8 @@ class Lookup:
         """
         counts = np.bincount(triples[:, 1])
         frequent = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-        return self._find_among(
-            name, frequent.astype(np.int32), "predicates", f"no triple has the predicate {name!r}"
-        )
+        unknown = f"no triple has the predicate {name!r} (triples with literals do not count)"
+        return self._find_among(name, frequent.astype(np.int32), "predicates", unknown)
 
     def _find_among(self, name: str, terms: Ids, what: str, unknown: str) -> int:
         """Return the id of one of some terms, the most frequent first, or raise an error."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pyke import __version__
-from pyke.config import Config
+from pyke.config import RDF_TYPE, Config
 from pyke.core.arrays import Floats, Ids, Matrix, Repellers
 from pyke.core.compile import VECTOR_KERNELS, version
 from pyke.core.files import temporary_directory
@@ -79,7 +79,7 @@ def embed_graph(graph: Graph, config: Config, progress: Progress | None = None) 
 
     Examples
     --------
-    >>> from pyke.config import Config
+    >>> from pyke.config import RDF_TYPE, Config
     >>> from pyke.pipeline import Run, embed_graph
     >>> config = Config(dimensions=10)
     >>> graph = Run("examples/father.ttl", config).read()
@@ -232,7 +232,7 @@ class Run:
 
     Examples
     --------
-    >>> from pyke.config import Config
+    >>> from pyke.config import RDF_TYPE, Config
     >>> from pyke.pipeline import Run
     >>> Run("examples/father.ttl", Config()).read().census.triples
     18
@@ -347,7 +347,7 @@ def read_census(inputs: Inputs, config: Config, progress: Progress | None = None
 
     Examples
     --------
-    >>> from pyke.config import Config
+    >>> from pyke.config import RDF_TYPE, Config
     >>> read_census("examples/father.ttl", Config()).triples
     18
     """
@@ -368,13 +368,18 @@ def _require_literals(graph: Graph, stages: Stages) -> None:
 
 
 def _require_types(graph: Graph, stages: Stages) -> None:
-    """Raise DataError if the settings weigh types and the graph has none."""
+    """Raise DataError if settings weigh types that the graph lacks; note a wrong predicate."""
     weight, predicate = stages.config.type_weight, stages.config.type_predicate
     if weight != 1 and len(graph) and not len(graph.types):
         where = ", ".join(stages.inputs) or "the graph"
         raise DataError(
             f"`type_weight` is {weight:g}, but {where} states no types with <{predicate}>. "
             "Omit `type_weight`, or set `type_predicate`."
+        )
+    if predicate != RDF_TYPE and not len(graph.types):
+        stages.progress.note(
+            f"No triple has the predicate <{predicate}> (`type_predicate`), so no term has a type. "
+            "Give its complete IRI."
         )
 
 
