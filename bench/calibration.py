@@ -274,6 +274,11 @@ def figure_of(outcomes: dict[tuple[str, str], Outcome]) -> Any:
             errors = [2 * one.error for one in classes]
             colour = figures.COLOURS[number]
             panel.errorbar(stated, true, errors, fmt="o", markersize=5, color=colour, label=name)
+        if not any(
+            one.by_class(LEVELS[0]) for (_, own), one in outcomes.items() if own == protocol
+        ):
+            panel.text(0.86, 0.45, "nothing is measured,\nso nothing is predicted",
+                       ha="center", color=figures.GREY)  # fmt: skip
         panel.set(title=protocol, xlabel="stated precision", xlim=(0.45, 1.02), ylim=(0.3, 1.03))
         panel.grid(alpha=0.25)
     panels[0].set_ylabel("true precision")
