@@ -347,3 +347,11 @@ def test_progress_never_runs_backwards(capfd: pytest.CaptureFixture[str]) -> Non
         progress.advance(done)
     shown = capfd.readouterr().err.split("\n")
     assert shown[1:5] == ["reading: 10%", "reading: 50%", "reading: 50%", "reading: 100%"]
+
+
+def test_info_says_what_becomes_of_triples_with_literals(pyke: Command, tmp_path: Path) -> None:
+    lines = [f'<e:s{n}> <e:p> <e:o> .\n<e:s{n}> <e:q> "red" .\n' for n in range(3)]
+    (tmp_path / "red.nt").write_text("".join(lines))
+    for options, title in (((), "skipped"), (("--literals", "values"), "as contexts")):
+        run = pyke("info", tmp_path / "red.nt", *options)
+        assert f"triples with literals, {title}" in run.stdout

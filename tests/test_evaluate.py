@@ -402,3 +402,17 @@ def test_the_evaluation_uses_the_settings_of_a_file(
         Run(typed, Config(dimensions=3, k=4, seed=6)).embed(), Measures(purity=False)
     ).as_dict()
     assert found == json.loads(json.dumps(truth))
+
+
+def test_the_table_says_how_many_neighbours_vote_and_where_the_report_is(
+    pyke: Command, tmp_path: Path
+) -> None:
+    """Three of six subjects keep their types, so ten cannot vote."""
+    lines = [f"<e:s{n}> <e:p> <e:o{n % 2}> .\n<e:s{n}> {TYPE} <e:c{n % 2}> .\n" for n in range(6)]
+    (tmp_path / "six.nt").write_text("".join(lines))
+    report = tmp_path / "report.html"
+    options = ("--held-out", "0.5", "--mu", "1", "--dimensions", "3", "--report", report)
+    run = pyke("evaluate", tmp_path / "six.nt", *options)
+    assert run.returncode == 0, run.stderr
+    assert "Predicted classes with 3 neighbours (μ)" in run.stdout
+    assert f"Wrote {report}." in " ".join(run.stdout.split())

@@ -562,3 +562,8 @@ def test_an_unknown_method_is_rejected_with_a_list_of_all_methods() -> None:
 def test_a_missing_graph_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no graph"):
         process.main(request("random", tmp_path / "nowhere"), str(tmp_path / "out"))
+
+
+def test_each_library_has_the_extra_that_installs_it() -> None:
+    extras = {library: rivals.extra_of(library) for library in ("scipy", "gensim", "pykeen")}
+    assert extras == {"scipy": "evaluate", "gensim": "baselines", "pykeen": "baselines"}

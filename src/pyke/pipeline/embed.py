@@ -79,7 +79,7 @@ def embed_graph(graph: Graph, config: Config, progress: Progress | None = None) 
 
     Examples
     --------
-    >>> from pyke.config import RDF_TYPE, Config
+    >>> from pyke.config import Config
     >>> from pyke.pipeline import Run, embed_graph
     >>> config = Config(dimensions=10)
     >>> graph = Run("examples/father.ttl", config).read()
@@ -232,7 +232,7 @@ class Run:
 
     Examples
     --------
-    >>> from pyke.config import RDF_TYPE, Config
+    >>> from pyke.config import Config
     >>> from pyke.pipeline import Run
     >>> Run("examples/father.ttl", Config()).read().census.triples
     18
@@ -347,7 +347,7 @@ def read_census(inputs: Inputs, config: Config, progress: Progress | None = None
 
     Examples
     --------
-    >>> from pyke.config import RDF_TYPE, Config
+    >>> from pyke.config import Config
     >>> read_census("examples/father.ttl", Config()).triples
     18
     """

@@ -201,7 +201,7 @@ def _likelihood(calibration: Calibration, lacking: Lacking) -> NDArray[np.float6
 def _likelihoods(
     lacking: Lacking, is_withheld: NDArray[np.bool_], times: Numbers, mu: int
 ) -> Calibration:
-    """From pairs that lack the predicate in the smaller graph; each stands for so many pairs."""
+    """From pairs without the predicate in the smaller graph; `times` is what each stands for."""
     classes = np.repeat(lacking.predicates.astype(np.int64), times)
     return BinCalibration(
         Measured(

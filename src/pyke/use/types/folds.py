@@ -115,7 +115,7 @@ class Folds:
         return self._without(self.of_voters == fold)
 
     def _without(self, withheld: NDArray[np.bool_]) -> Voters:
-        """The voters without some of them and their types, which decide nothing."""
+        """The voters without some of them. Their types do not count in anything."""
         known = self.voters.known.rows(np.flatnonzero(~withheld))
         is_left = positions(self.types[:, 0], self.voters.known.subjects[withheld]) < 0
         left = replace(
