@@ -12,14 +12,6 @@ from pyke.cli import predictions, terminal
 from pyke.cli.messages import counted
 from pyke.cli.names import short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
-from pyke.cli.predictions import (
-    confidence_text,
-    heading,
-    labels_in,
-    measured,
-    show_neighbours,
-    summary,
-)
 from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -204,7 +196,7 @@ def _share(value: float | None) -> str:
 
 def _sentences(found: Facts, output: Path | None) -> list[str]:
     are = "entity was" if found.entities == 1 else "entities were"
-    lines = summary(found, output, "fact", f"{found.entities:,} {are}")
+    lines = predictions.summary(found, output, "fact", f"{found.entities:,} {are}")
     if not len(found):
         lines[0] += " No fact reached the confidence."
     return lines
@@ -220,7 +212,7 @@ def _suggest(
     if as_json:
         terminal.print_json(found.as_dict())
         return
-    terminal.say(heading(found.label, found.term))
+    terminal.say(predictions.heading(found.label, found.term))
     if not found.predicates:
         terminal.say(
             "No suggestion: of the predicates that it lacks, none is frequent among its nearest "
@@ -273,7 +265,7 @@ def _explain(
 
 def _show_explanation(found: FactExplanation) -> None:
     names = _names_in(found)
-    terminal.say(f"{heading(found.label, found.term)} {names[found.predicate]}")
+    terminal.say(f"{predictions.heading(found.label, found.term)} {names[found.predicate]}")
     if found.likelihood is not None:
         terminal.say(
             f"{found.likelihood:.1%} of the entities similar to it have {names[found.predicate]}."
@@ -283,10 +275,10 @@ def _show_explanation(found: FactExplanation) -> None:
             names[one.object],
             f"{one.votes} of {len(found.voters)}",
             "" if one.link is None else f"{_link(one, names)} ({one.link.strength:.3f})",
-            confidence_text(one.confidence, one.alike),
+            predictions.confidence_text(one.confidence, one.alike),
             "stated in the graph"
             if one.stated
-            else measured(one.alike, "same object", "same predicate", "all"),
+            else predictions.measured(one.alike, "same object", "same predicate", "all"),
         )
         for one in found.candidates[:SHOWN_CANDIDATES]
     ]
@@ -298,7 +290,7 @@ def _show_explanation(found: FactExplanation) -> None:
         "correct among similar predictions",
     )
     print_table(headers, candidates, right=(1, 3), title="Objects")
-    show_neighbours(found, names, "subjects", "objects")
+    predictions.show_neighbours(found, names, "subjects", "objects")
 
 
 def _link(candidate: Candidate, names: Mapping[str, str]) -> str:
@@ -311,7 +303,7 @@ def _link(candidate: Candidate, names: Mapping[str, str]) -> str:
 
 def _names_in(found: FactExplanation) -> dict[str, str]:
     """Short names of all terms in an explanation."""
-    labels = labels_in(found) | {one.object: one.label for one in found.candidates}
+    labels = predictions.labels_in(found) | {one.object: one.label for one in found.candidates}
     labels[found.term] = found.label  # an object with the same label is another term
     labels |= {one.link.predicate: None for one in found.candidates if one.link}
     return short_names(labels | {found.predicate: found.predicate_label})

@@ -12,14 +12,6 @@ from pyke.cli import predictions, terminal
 from pyke.cli.messages import counted
 from pyke.cli.names import short_names
 from pyke.cli.options import AsJson, Directory, Force, Prefixes, Threads
-from pyke.cli.predictions import (
-    confidence_text,
-    heading,
-    labels_in,
-    measured,
-    show_neighbours,
-    summary,
-)
 from pyke.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -206,7 +198,7 @@ def _reason(group: Unmeasured, names: Mapping[str, str]) -> str:
 
 def _sentences(found: Predictions, output: Path | None, unmeasured: bool) -> list[str]:
     examined = f"{counted(found.asked, 'subject')} {'was' if found.asked == 1 else 'were'}"
-    lines = summary(found, output, "type", examined)
+    lines = predictions.summary(found, output, "type", examined)
     if not found.asked:
         lines[0] = (
             f"Nothing to predict: all {len(found.embedding.entities):,} entities have a type. "
@@ -254,7 +246,7 @@ def _explain(
 
 def _show_explanation(found: Explanation) -> None:
     names = _names_in(found)
-    terminal.say(heading(found.label, found.term))
+    terminal.say(predictions.heading(found.label, found.term))
     if not found.votes:
         terminal.say(f"No prediction: {_NO_VOTES.get(found.status, _NO_SHARED_ROLE)}")
         return
@@ -263,10 +255,10 @@ def _show_explanation(found: Explanation) -> None:
             names[vote.type],
             f"{vote.votes} of {len(found.voters)}",
             f"{vote.share:.3f}",
-            confidence_text(vote.confidence, vote.alike),
+            predictions.confidence_text(vote.confidence, vote.alike),
             "stated in the graph"
             if vote.stated
-            else measured(vote.alike, "same kind", "same class", "all"),
+            else predictions.measured(vote.alike, "same kind", "same class", "all"),
         )
         for vote in found.votes
     ]
@@ -274,7 +266,7 @@ def _show_explanation(found: Explanation) -> None:
     print_table(headers, votes, right=(1, 2, 3), title="Votes")
     if found.status != "measured":
         terminal.say(f"{_NOT_MEASURED[found.status]}, so the confidence was not measured for it.\n")
-    show_neighbours(found, names, "typed neighbours", "types")
+    predictions.show_neighbours(found, names, "typed neighbours", "types")
 
 
 _NO_SHARED_ROLE = "none of its nearest neighbours shares a predicate with it."
@@ -287,4 +279,6 @@ _NOT_MEASURED = {
 
 def _names_in(found: Explanation) -> dict[str, str]:
     """Short names of all terms in an explanation."""
-    return short_names(labels_in(found) | {vote.type: vote.label for vote in found.votes})
+    return short_names(
+        predictions.labels_in(found) | {vote.type: vote.label for vote in found.votes}
+    )
